@@ -72,6 +72,16 @@ FORMATS = Catalog(
             suffix=".zip",
             media_type="application/zip",
         ),
+        *(
+            ExportFormatSpec(
+                **texts("format", name),
+                suffix=f".{name}",
+                media_type=media_type,
+                library="matplotlib",
+                extra="figures",
+            )
+            for name, media_type in (("svg", "image/svg+xml"), ("pdf", "application/pdf"), ("png", "image/png"))
+        ),
         ExportFormatSpec(
             **texts("format", "onnx"),
             suffix=".onnx",

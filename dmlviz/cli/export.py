@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
@@ -32,8 +33,12 @@ def export(
         typer.Option(metavar="NAME", help="projection to export (method or ID; default: the run's own view)"),
     ] = None,
     hide: Annotated[
-        str, typer.Option(metavar="CLASSES", help="numbers of classes that films leave out, as 0-3,7")
+        str, typer.Option(metavar="CLASSES", help="numbers of classes that films and maps leave out, as 0-3,7")
     ] = "",
+    step: Annotated[int | None, typer.Option(metavar="N", help="step of a figure (default: the end)")] = None,
+    figure: Annotated[str, typer.Option(metavar="NAME", help=f"for svg, pdf, png: {', '.join(FIGURES)}")] = "map",
+    width: Annotated[str, typer.Option(metavar="MM", help="of a figure: column (85), slide (250), or mm")] = "column",
+    scale: Annotated[int, typer.Option(metavar="N", help="of a PNG: 1, 2 or 4")] = 2,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="output path, - for stdout")] = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
@@ -43,7 +48,9 @@ def export(
     source = Runs(runs_folder(runs)).find(run)
     DATASETS.add_search_path(data_root(data))
     contents = RunExport.from_run(source, _projection(source, view), data_root(data))
-    contents = replace(contents, look=Look(read_classes(hide)))
+    query = {"figure": figure, "width": width, "scale": str(scale)} | ({} if step is None else {"step": str(step)})
+    look = replace(Look.of_address(query, ""), hidden=read_classes(hide))
+    contents = replace(contents, look=look)
     if str(out) == "-":
         write(format, contents, sys.stdout.buffer)
     else:

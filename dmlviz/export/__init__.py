@@ -24,6 +24,9 @@ _MODULES = {
     "film": "film",
     "gif": "film",
     "figures": "figures",
+    "svg": "drawing",
+    "pdf": "drawing",
+    "png": "drawing",
     "weights": "weights",
     "onnx": "onnx_file",
 }

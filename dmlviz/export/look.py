@@ -8,7 +8,9 @@ from typing import Self
 from dmlviz.config.subset import unpack_items
 from dmlviz.errors import UserError
 
-KEYS = ("hide", "step", "select")
+KEYS = ("hide", "step", "select", "figure", "width", "scale")
+WIDTHS = {"column": 85.0, "slide": 250.0}  # mm
+SCALES = (1, 2, 4)
 RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 MAX_CLASSES = 100_000
 
@@ -21,15 +23,21 @@ class Look:
         hidden: Classes that are left out.
         step: The step that a figure is of; None for the last.
         selected: Images that a figure marks.
+        figure: Name of the figure, of `dmlviz.catalog.figures.FIGURES`.
+        width: Of a figure, in mm.
+        scale: Of a PNG: 1 has 96 pixels an inch.
     """
 
     hidden: frozenset[int] = frozenset()
     step: int | None = None
     selected: frozenset[int] = frozenset()
+    figure: str = "map"
+    width: float = WIDTHS["column"]
+    scale: int = 2
 
     @classmethod
     def of_address(cls, query: Mapping[str, str], dataset: str) -> Self:
-        """Read the parameters `hide`, `step` and `select` of a page's address; those of another data set are nothing.
+        """Read `KEYS` of a page's address; hidden classes and a selection of another data set are nothing.
 
         Raises:
             UserError: For what no page writes.
@@ -40,7 +48,19 @@ class Look:
         if step and not re.fullmatch("[0-9]{1,9}", step):
             raise UserError(f"A step is a whole number; got {step[:40]!r}.")
         selected = frozenset(unpack_items(select).tolist()) if select else frozenset()
-        return cls(read_classes(hide), int(step) if step else None, selected)
+        scale, width = query.get("scale", "2"), read_width(query.get("width", "column"))
+        if scale not in map(str, SCALES):
+            raise UserError(f"A PNG has a scale of 1, 2 or 4; got {scale[:40]!r}.")
+        figure = query.get("figure", "map")
+        return cls(read_classes(hide), int(step) if step else None, selected, figure, width, int(scale))
+
+
+def read_width(text: str) -> float:
+    """Return a width in mm, as "column", "slide" or a number; raise UserError for any other."""
+    width = WIDTHS.get(text) or (float(text) if re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,3})?", text) else 0.0)
+    if not 40 <= width <= 1000:
+        raise UserError(f"A figure is 40 to 1,000 mm wide, a column (85) or a slide (250); got {text[:40]!r}.")
+    return width
 
 
 def read_classes(ranges: str) -> frozenset[int]:

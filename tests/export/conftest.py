@@ -1,11 +1,14 @@
 """One small run of the digits, really trained, with a finished t-SNE."""
 
+import shutil
+
 import pytest
 import torch
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.export import RunExport
 from dmlviz.runs.projection_run import run_projection
+from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
@@ -47,6 +50,21 @@ def runs(tmp_path_factory):
 def run(runs):
     """The run."""
     return runs.get(CONFIG.id)
+
+
+@pytest.fixture
+def follow(run, tmp_path):
+    """A function that makes a copy of the run with a map that follows it: `follow(method)`; none for no method."""
+
+    def follow(method):
+        copy = Run(shutil.copytree(run.path, tmp_path / run.id))
+        if method is None:
+            return RunExport(copy)
+        projection = Runs(tmp_path).create_projection(copy, ProjectionConfig(method=method, follow=True))
+        run_projection(projection.path)
+        return RunExport.from_run(copy, projection)
+
+    return follow
 
 
 @pytest.fixture(scope="session")

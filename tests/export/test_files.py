@@ -8,6 +8,8 @@ import math
 import re
 import sys
 import zipfile
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -118,18 +120,15 @@ def test_an_unfinished_run_cannot_be_exported(name, runs):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "method"), [("gif", None), ("gif", "pca"), ("film", "tsne")])
-def test_a_film_plays_the_training_on_any_map_that_has_its_layouts(name, method, runs, run):
-    projection = None
-    if method is not None:
-        projection = runs.create_projection(run, ProjectionConfig(method=method, follow=True))
-        run_projection(projection.path)
-    film = Image.open(file := written(name, RunExport(run, projection)))
+def test_a_film_plays_the_training_on_any_map_that_has_its_layouts(name, method, follow):
+    export = follow(method)
+    film = Image.open(file := written(name, export))
     assert (film.n_frames, film.size) == (60, (720, 600))
     assert len(file.getvalue()) < 6_000_000
     film.seek(59)
     assert near(film, "#328ff7") > 500
     if name == "gif":
-        film = Image.open(written(name, RunExport(run, projection, look=Look(frozenset({0})))))
+        film = Image.open(written(name, replace(export, look=Look(frozenset({0})))))
         film.seek(59)
         assert near(film, "#328ff7") == 0  # the class is hidden, and is not in the legend
 
@@ -138,6 +137,43 @@ def near(picture: Image.Image, color: str) -> int:
     """How many pixels have about this color."""
     away = np.abs(np.asarray(picture.convert("RGB"), int) - ImageColor.getrgb(color)).max(axis=2)
     return int((away < 24).sum())
+
+
+def test_a_figure_shows_what_the_page_shows_with_text_as_text(run, kept_projection):
+    look = Look(frozenset({0}), selected=frozenset({1, 2}), width=90)
+    svg = written("svg", replace(kept_projection, look=look)).read().decode()
+    words = " ".join(html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)", svg))
+    shown = int((kept_projection.labels != 0).sum())
+    hidden = len(kept_projection.labels) - shown
+    for said in (
+        f"{run.title}: t-SNE",
+        f"Digits 8 × 8, step 12: {shown} images; {hidden} more in hidden classes; P@1",
+        "trustworthiness 0.9",
+        "seed 0",
+        "no scale",
+    ):
+        assert said in words
+    assert re.search(r'width="255\.\d+pt"', svg)  # 90 mm
+    texts = re.findall(r"<text[^>]*>([^<]*)", svg)
+    assert all(texts.count(str(label)) == 2 for label in range(1, 10))  # at its points and in the legend
+    assert "0" not in texts
+    step = run.snapshot_steps[1]
+    early = written("svg", RunExport(run, look=Look(step=step))).read().decode()
+    assert f"step {step}: 200 images" in early
+    assert "no scale" not in early
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_written_as_vectors_and_pixels(name, run):
+    export = RunExport(run, look=Look(figure=name, width=250, scale=1))
+    pdf = written("pdf", export).read()
+    assert pdf.startswith(b"%PDF")
+    assert b"DejaVuSans" in pdf
+    assert Image.open(written("png", export)).size == (944, 531)
+    if name == "map":
+        assert pdf == written("pdf", export).read()  # equal figures are equal files
+        assert Image.open(written("png", replace(export, look=Look(scale=4)))).width == 1285
 
 
 def test_a_map_of_one_step_is_no_film(kept_projection):
@@ -150,7 +186,15 @@ def test_a_look_is_read_from_the_address_of_a_page():
     query = {"hide": "digits.0-2,7", "step": "40", "select": f"digits.{pack_items(np.array([3, 5]))}"}
     assert Look.of_address(query, "digits") == Look(frozenset({0, 1, 2, 7}), 40, frozenset({3, 5}))
     assert Look.of_address({"hide": "mnist.1"}, "digits") == Look()  # of another data set
-    for wrong in ({"hide": "digits.x"}, {"step": "-1"}, {"select": "digits.%"}):
+    assert Look.of_address({"width": "slide", "scale": "4"}, "digits") == Look(width=250, scale=4)
+    for wrong in (
+        {"hide": "digits.x"},
+        {"step": "-1"},
+        {"select": "digits.%"},
+        {"width": "0"},
+        {"width": "nan"},
+        {"scale": "3"},
+    ):
         with pytest.raises(UserError):
             Look.of_address(wrong, "digits")
 
@@ -292,7 +336,9 @@ def test_class_names_of_any_script_and_sign_stay_different_in_every_file(tmp_pat
     files = {}
     for name, spec in FORMATS.items():
         if not spec.needs_net and not export.problem(name):
-            write(name, export, file := io.BytesIO())
+            file = io.BytesIO()
+            with suppress(UserError) if name in ("pdf", "png") else nullcontext():  # where no font has all letters
+                write(name, export, file)
             files[name] = file.getvalue()
     rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"), newline="")))
     assert [
@@ -318,4 +364,5 @@ def test_a_file_that_cannot_be_made_here_says_why(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     monkeypatch.setattr("dmlviz.catalog.export_formats.find_spec", lambda name: None)
     assert "needs onnxscript, which is not installed: pip install 'dmlviz[onnx]'" in FORMATS["onnx"].problem
-    assert not any(FORMATS[name].problem for name in FORMATS if name != "onnx")
+    assert "needs matplotlib, which is not installed: pip install 'dmlviz[figures]'" in FORMATS["svg"].problem
+    assert not any(FORMATS[name].problem for name in FORMATS if name not in ("onnx", "svg", "pdf", "png"))

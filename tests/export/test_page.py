@@ -8,10 +8,8 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
-from dmlviz.config import ProjectionConfig
-from dmlviz.export import RunExport, page_contents, write
+from dmlviz.export import page_contents, write
 from dmlviz.runs.frames import Box, dequantize
-from dmlviz.runs.projection_run import run_projection
 from dmlviz.storage.run_schema.events import frames_of
 
 
@@ -88,10 +86,8 @@ def test_an_exported_projection_has_its_own_frames(kept_projection):
 
 
 @pytest.mark.parametrize("method", ["pca", "tsne", "umap"])
-def test_a_map_that_followed_is_replayed_with_a_layout_of_each_snapshot(method, run, runs):
-    projection = runs.create_projection(run, ProjectionConfig(method=method, follow=True))
-    run_projection(projection.path)
-    stream = kept_in(html_of(RunExport.from_run(run, projection)))["streams"][1]
+def test_a_map_that_followed_is_replayed_with_a_layout_of_each_snapshot(method, run, follow):
+    stream = kept_in(html_of(follow(method)))["streams"][1]
     steps = [event["step"] for event in stream["events"] if event["event"] == "frame"]
     assert steps == run.snapshot_steps
     shown = [frame for event in stream["events"] if event["event"] in ("frame", "replay") for frame in frames_of(event)]

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.figures import FIGURES
 from dmlviz.export import FORMATS, RunExport
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
@@ -36,11 +37,13 @@ def export_panel(run_view: RunView) -> ExportProps:
     scripts = [Script(title=FORMATS[name].title, text=write(run_export)) for name, write in writers.items()]
     if not run_view.complete:
         note = NOT_READY_MESSAGE if run_view.live else str(run_view.run.lacks("files, which its end writes"))
-        return {"scripts": scripts, "files": [], "note": note}
+        return {"scripts": scripts, "files": [], "figures": {}, "note": note}
     weights = (run_view.run.path / "weights.safetensors").exists()
     names = [name for name, format in FORMATS.items() if name not in SCRIPTS and (weights or not format.needs_net)]
     files = [_file_row(run_export, name) for name in names]
-    return {"scripts": scripts, "files": files, "note": "", "loading": loading(run_export) if weights else ""}
+    figures = {"map": FIGURES["map"].title} | {name: figure.title for name, figure in FIGURES.items()}
+    told = loading(run_export) if weights else ""
+    return {"scripts": scripts, "files": files, "figures": figures, "note": "", "loading": told}
 
 
 def _file_row(run_export: RunExport, format: str) -> ExportFile:

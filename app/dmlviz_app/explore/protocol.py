@@ -30,6 +30,7 @@ class ExportProps(TypedDict):
 
     scripts: list[Script]
     files: list[ExportFile]
+    figures: dict[str, str]
     note: str
     loading: NotRequired[str]
 

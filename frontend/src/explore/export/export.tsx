@@ -12,13 +12,25 @@ const KEPT_MS = 60_000; // that a file is kept for the browser to save it
 
 const LOOK = ["hide", "step", "select"]; // of the address, as dmlviz/export/look.py reads them
 
-let open = 0; // which script is shown
+const WIDTHS = { column: "for a column, 85 mm", slide: "for a slide, 250 mm" };
+const SCALES = { "1": "PNG 1×", "2": "PNG 2×", "4": "PNG 4×" };
 
-export default panel<ExportProps>(style, ({ scripts, files, note, loading }) => (
+let open = 0; // which script is shown
+const figure = { figure: "map", width: "column", scale: "2" }; // what figures are asked for
+
+export default panel<ExportProps>(style, ({ scripts, files, figures, note, loading }) => (
   <section class="export" {...dataOf({ ready: true, files: files.length })}>
     {scripts.length > 0 && <Scripts scripts={scripts} />}
     <h3>Files</h3>
     {note && <p class="quiet">{note}</p>}
+    {files.length > 0 && (
+      <div class="tabs" role="group" aria-label="Figure">
+        <span class="quiet">Figure:</span>
+        <Choice name="figure" label="What it shows" choices={figures} />
+        <Choice name="width" label="Its width" choices={WIDTHS} />
+        <Choice name="scale" label="Pixels of a PNG" choices={SCALES} />
+      </div>
+    )}
     <ul>
       {files.map((file) => (
         <li key={file.url}>
@@ -38,6 +50,29 @@ export default panel<ExportProps>(style, ({ scripts, files, note, loading }) => 
     )}
   </section>
 ));
+
+function Choice({
+  name,
+  label,
+  choices,
+}: {
+  name: keyof typeof figure;
+  label: string;
+  choices: Record<string, string>;
+}) {
+  const [chosen, choose] = useState(figure[name]);
+  return (
+    <select
+      aria-label={label}
+      value={chosen}
+      onChange={({ currentTarget: { value } }) => choose((figure[name] = value))}
+    >
+      {Object.entries(choices).map(([value, text]) => (
+        <option value={value}>{text}</option>
+      ))}
+    </select>
+  );
+}
 
 function Scripts({ scripts }: { scripts: Script[] }) {
   const [chosen, choose] = useState(open);
@@ -95,10 +130,11 @@ function File({ title, summary, url, name, problem }: ExportFile) {
   return <a class="file" href={serverUrl(url)} download={name} onClick={fetchFile} children={content} />;
 }
 
-/** The address of a file that shows what the page shows: hidden classes, step, selection. */
+/** The address of a file that shows what the page shows: hidden classes, step, selection; and which figure. */
 function asLookedAt(url: string): string {
   const look = [...new URLSearchParams(location.search)].filter(([name]) => LOOK.includes(name));
-  const query = new URLSearchParams(look).toString();
+  const asked = /\/export\/(svg|pdf|png)\b/.test(url) ? Object.entries(figure) : [];
+  const query = new URLSearchParams([...look, ...asked]).toString();
   return query ? `${url}${url.includes("?") ? "&" : "?"}${query}` : url;
 }
 
