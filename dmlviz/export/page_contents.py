@@ -72,6 +72,7 @@ class RunContents(MapContents):
 
     run: str
     begun: str
+    title: str
     dataset: str
     classes: list[str]
     whole_names: dict[str, str]
@@ -155,6 +156,7 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
         view="live" if export.projection is None else export.projection.id,
         tracked=_tracked(export),
         begun=run.info["created"],
+        title=run.title,
         dataset=run.config.dataset,
         classes=list(short_names(export.classes)),
         whole_names=whole_names(export.classes),

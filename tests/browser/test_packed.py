@@ -96,7 +96,11 @@ def test_in_a_hall_the_map_fills_the_screen_larger_and_a_point_is_still_picked_w
     person.map_has("step", str(digits_run.config.steps))
     page.locator(".overlay").press("g")
     headline = page.locator(".map .full-headline")
-    for words in (f"step {digits_run.config.steps} of", f"MAP@R {digits_run.metrics['map_at_r']:.3f}"):
+    for words in (
+        digits_run.title,
+        f"step {digits_run.config.steps} of",
+        f"MAP@R {digits_run.metrics['map_at_r']:.3f}",
+    ):
         expect(headline).to_contain_text(words)
     expect(headline).to_be_visible()
     looks = """(node) => {

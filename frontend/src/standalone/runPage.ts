@@ -16,6 +16,8 @@ export interface RunContents {
   run: string;
   view: string;
   begun: string;
+  /** Title of the run, above the map in the full screen. */
+  title?: string;
   dataset: string;
   classes: string[];
   whole_names?: Record<string, string>;
@@ -108,7 +110,7 @@ export class RunPage {
   /** Bring everything up to date: the answer to a query, or why there is none; a run of the same images beside it. */
   show(answer: Answer | null = null, trouble = "", beside: Beside | null = null): void {
     const { contents, options, sprites, labels } = this;
-    const { run, view, begun, classes, whole_names, n, noun, files = {} } = contents;
+    const { run, view, begun, classes, whole_names, n, noun, title, files = {} } = contents;
     const source: Source = { run, view, begun, events_url: null };
     const map: MapInput = {
       ...source,
@@ -116,6 +118,7 @@ export class RunPage {
       classes,
       whole_names,
       n,
+      ...(title === undefined ? {} : { title }),
       ...(noun === undefined ? {} : { noun }),
       labels: Array.from(labels),
       tracked: contents.tracked,
