@@ -31,12 +31,14 @@ const OPTIONS = {
 async function bundles() {
   const toured = await build({ ...OPTIONS, entryPoints: ["src/welcome/tour.ts"], plugins: [styleAsText] });
   const tour = named("tour", toured.outputFiles[0].text);
+  const moved = await build({ ...OPTIONS, entryPoints: ["src/projection/worker.ts"] });
+  const layout = named("layout_worker", moved.outputFiles[0].text);
   const built = await Promise.all([
     build({
       ...OPTIONS,
       entryPoints: ["src/page.ts"],
       plugins: [styleAsText],
-      define: { TOUR_SCRIPT: JSON.stringify(tour[0]) }, // loaded when somebody asks for it
+      define: { TOUR_SCRIPT: JSON.stringify(tour[0]), LAYOUT_SCRIPT: JSON.stringify(layout[0]) }, // loaded when asked for
     }),
     build({
       ...OPTIONS,
@@ -82,6 +84,7 @@ async function bundles() {
   return Object.fromEntries([
     script,
     tour,
+    layout,
     ...entries,
     ["standalone.js", standalone.outputFiles[0].text],
     ["notebook.js", notebook.outputFiles[0].text],
@@ -93,7 +96,7 @@ async function bundles() {
     ["figures.js", figures.outputFiles[0].text],
     ["plotly.js", readFileSync(PLOTLY, "utf8")],
     ["standalone.css", style.outputFiles[0].text],
-    ["LICENSES.txt", licenses([toured, ...built])],
+    ["LICENSES.txt", licenses([toured, moved, ...built])],
   ]);
 }
 

@@ -9,6 +9,8 @@ from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.text import one_line
 from dmlviz_app.answers.nearest_neighbors import table_by_index
 
+MOST_MOVED = 2000  # points that a page lays out
+
 
 def point_value_bytes(run: Run, projection: ProjectionRun | None, measure: str) -> bytes:
     """Return a measure of `dmlviz.runs.point_values` for each test image.
@@ -29,3 +31,13 @@ def point_value_bytes(run: Run, projection: ProjectionRun | None, measure: str) 
             raise UserError(f"{run.title} has no map of its own to measure.")
         return np.append(values, [table.recall, table.measured]).astype("<f4").tobytes()
     return point_values(run, projection, measure).astype("<f4").tobytes()
+
+
+def moved_embeddings(run: Run, step: int | None) -> bytes:
+    """Return the embeddings of up to `MOST_MOVED` tracked images at a step, or at the end, for the page to lay out."""
+    embeddings, _ = run.embeddings_at(step)
+    items = run.tracked_indices
+    assert items is not None  # there are embeddings
+    rows = np.unique(np.linspace(0, len(items) - 1, min(len(items), MOST_MOVED)).astype(np.int64))
+    vectors = embeddings[items[rows] if step is None else rows]
+    return np.int32(len(rows)).tobytes() + items[rows].astype("<i4").tobytes() + vectors.astype("<f4").tobytes()

@@ -27,7 +27,7 @@ from dmlviz_app.answers.columns import column_bytes, column_infos
 from dmlviz_app.answers.image_pair import image_pair
 from dmlviz_app.answers.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
 from dmlviz_app.answers.nearest_neighbors import agreement_table, nearest_neighbor_bytes
-from dmlviz_app.answers.point_values import point_value_bytes
+from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes
 from dmlviz_app.answers.protocol import Logits, TrackedItems
 from dmlviz_app.answers.table_rows import selected_rows_as_csv
 from dmlviz_app.answers.train_points import train_points
@@ -54,6 +54,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/logits/{item:int}.json", logits),
         Route("/runs/{run}/pair/{first:int}/{second:int}.json", pair),
         Route("/runs/{run}/values/{view}/{measure}.f32", values),
+        Route("/runs/{run}/moved/{view}.bin", moved),
         Route("/runs/{run}/labels.u16", labels),
         Route("/runs/{run}/columns.json", columns),
         Route("/runs/{run}/columns/{name:path}.f32", column),
@@ -178,6 +179,15 @@ async def values(request: Request) -> Response:
     projection = None if view == LIVE else run.projection(view)
     measure = request.path_params["measure"]
     return _binary(await asyncio.to_thread(point_value_bytes, run, projection, measure))
+
+
+@access(Rule.RUN_READER)
+async def moved(request: Request) -> Response:
+    """Return embeddings for the page to lay out: their number n, n items (int32), n × d numbers (float32)."""
+    run = _run(request)
+    config = run.projection(request.path_params["view"]).config
+    step = _step(request) if config.follow else config.step
+    return _binary(await asyncio.to_thread(moved_embeddings, run, step))
 
 
 @access(Rule.RUN_READER)

@@ -58,6 +58,12 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
         if view is not None:
             _change_map(ui, services, run_view, lambda: _show_view(ui, run_view, view["view"]))
 
+    def on_settings() -> None:
+        asked = trigger("settings")
+        shown = "" if run_view.projection is None else run_view.projection.id
+        if asked is not None:
+            _change_map(ui, services, run_view, lambda: _set_parameters(ui, run_view, asked), instead=shown)
+
     second = run_view.second
     if second is not None and second.projection_live:
         progress_panel(ui, services, second, SECOND_PROGRESS, lambda: setattr(ui, "beside", False))
@@ -83,6 +89,7 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
         on_remedy_change=on_remedy,
         on_subset_change=on_subset,
         on_view_change=on_view,
+        on_settings_change=on_settings,
     )
 
 
@@ -93,6 +100,11 @@ def _map_props(ui: UIState, run_view: RunView) -> MapProps:
         props["awaits"] = run_view.awaited.projection.id
         if run_view.awaited.follows:
             props["queued"] = run_view.awaited.projection.config.declared.title
+    moving = component_props.layout_settings(run_view) if run_view.second is None else []
+    if isinstance(moving, str):
+        props["still"] = moving
+    elif moving:
+        props["settings"] = moving
     props["replays"] = st.session_state.get(settings.REPLAYS, 0)
     if run_view.projection is not None and run_view.projection.config.subset is not None and ui.subset is not None:
         props["subset"] = {"bits": ui.subset.bits}
@@ -162,7 +174,23 @@ def _show_view(ui: UIState, run_view: RunView, view: str) -> None:
     ui.show_projection(config, run_view.run.config.dataset)
 
 
-def _change_map(ui: UIState, services: Services, run_view: RunView, change: Callable[[], None]) -> None:
+def _set_parameters(ui: UIState, run_view: RunView, asked: dict[str, Any]) -> None:
+    """Draw the shown projection, of its step, with other values of the settings that the page moves."""
+    assert run_view.projection is not None
+    config, run = run_view.projection.config, run_view.run
+    if config.follow:
+        is_earlier = not run_view.live and asked["step"] in run.snapshot_steps and asked["step"] != run.end_step
+        config = config.replace(follow=False, step=asked["step"] if is_earlier else None)
+    ui.show_projection(config, run.config.dataset)
+    for parameter in config.declared.parameters:
+        if parameter.name in asked["values"] and parameter.name in component_props.MOVING:
+            value = parameter.check(config.method, asked["values"][parameter.name])
+            ui.set_param("view", config.declared, parameter, value)
+
+
+def _change_map(
+    ui: UIState, services: Services, run_view: RunView, change: Callable[[], None], instead: str = ""
+) -> None:
     """Show another projection; where that is not possible, say why and change nothing."""
     ui.messages.forget("map")
     before = ui.view, ui.previous_view, ui.subset, ui.whole_view
@@ -170,7 +198,7 @@ def _change_map(ui: UIState, services: Services, run_view: RunView, change: Call
         change()
         config = ui.projection()
         if config is not None:
-            services.jobs.project(run_view.run.id, followed(run_view, config), resume=True, instead="")
+            services.jobs.project(run_view.run.id, followed(run_view, config), resume=True, instead=instead)
     except UserError as error:
         ui.view, ui.previous_view, ui.subset, ui.whole_view = before
         ui.messages.say("map", error)

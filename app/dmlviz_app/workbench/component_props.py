@@ -11,13 +11,24 @@ from dmlviz.runs.point_values import has_point_values
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
 from dmlviz_app.answers.protocol import ImageProps
 from dmlviz_app.answers.query import SAMPLES
-from dmlviz_app.forms.view_options import TAUGHT, TURNED
+from dmlviz_app.forms.view_options import OURS, TAUGHT, TURNED
 from dmlviz_app.server.protocol import ROUTES, Nouns, Source, SpriteSheets
 from dmlviz_app.workbench.current_view import RunView
-from dmlviz_app.workbench.protocol import InspectorProps, Kept, MapProps, PictureInfo, QuerySource, Space, SpaceKind
+from dmlviz_app.workbench.protocol import (
+    InspectorProps,
+    Kept,
+    LayoutSetting,
+    MapProps,
+    PictureInfo,
+    QuerySource,
+    Space,
+    SpaceKind,
+)
 
 HINT = "Click a point to see its nearest neighbors in the embedding."
 NO_COLORS = "This data set is in color: upload an image instead."
+MOVING = ("perplexity", "attraction", "neighbors", "min_dist", "metric")
+LARGEST = 100  # perplexity or number of neighbors that the page takes on the way
 _NO_SPRITES: SpriteSheets = {"urls": [], "tile": 28}
 _SPACE_KINDS: dict[tuple[int, bool], SpaceKind] = {(2, True): "circle", (3, True): "sphere", (3, False): "space"}
 
@@ -78,6 +89,33 @@ def map_data(run_view: RunView) -> MapProps:
     else:
         data["autoplay"] = True
     return data
+
+
+def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
+    """Return the settings that move the layout on the page, or why none does; empty where the map has none."""
+    projection = run_view.projection
+    if projection is None or not PROJECTIONS[projection.config.method].in_page or not run_view.run.embedded_steps:
+        return []
+    config = projection.config
+    if config.engine != OURS:
+        return "Another program draws this map: its settings are under Parameters."
+    if config.dims == 3:
+        return "A map of three dimensions does not move: its settings are under Parameters."
+    if config.subset is not None or config.params.get("supervised"):
+        return "Such a map does not move: its settings are under Parameters."
+    return [
+        LayoutSetting(
+            name=one.name,
+            help=one.help,
+            value=config.params[one.name],
+            minimum=one.minimum or 0,
+            maximum=max(min(one.maximum or 1, LARGEST), config.params[one.name]) if one.kind is not str else 0,
+            step=one.step or 1,
+            choices=[*one.choices],
+        )
+        for one in config.declared.parameters
+        if one.name in MOVING
+    ]
 
 
 def noun_props(run_view: RunView) -> Nouns:

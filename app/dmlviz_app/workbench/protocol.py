@@ -46,12 +46,25 @@ class Link(TypedDict):
     links_views: NotRequired[bool]
 
 
+class LayoutSetting(TypedDict):
+    """A parameter of the shown projection that moves the layout: from `minimum` to `maximum`, or one of `choices`."""
+
+    name: str
+    help: str
+    value: float | str
+    minimum: float
+    maximum: float
+    step: float
+    choices: list[str]
+
+
 class MapProps(Source, ImageProps, Link, Nouns):
     """The map; items are numbered in the official order of the test images.
 
     What a person looks at is in the browser's store. With another number of `replays` it plays from its beginning.
     `awaits` is the view by which the page replaces this one by itself; `queued` its title while it waits for a worker.
-    A projection that `follows` has a layout for each snapshot of the training.
+    A projection that `follows` has a layout for each snapshot of the training. Its layout moves while a person drags
+    its `settings`; `still` says why it does not.
     """
 
     title: NotRequired[str]
@@ -63,6 +76,8 @@ class MapProps(Source, ImageProps, Link, Nouns):
     awaits: NotRequired[str]
     queued: NotRequired[str]
     follows: NotRequired[bool]
+    settings: NotRequired[list[LayoutSetting]]
+    still: NotRequired[str]
     running: NotRequired[bool]
     autoplay: NotRequired[bool]
     replays: NotRequired[int]

@@ -33,10 +33,13 @@ export class LiveLayout {
   private still = 0;
   private mover: TSNE | UMAP | null = null;
   private shown: Float32Array = new Float32Array(0);
+  private found = new Map<string, Neighbors>(); // of the current rows, by metric
 
+  /** `ahead`: neighbors to look for at once, so that a setting that asks for more of them need not. */
   constructor(
     private settings: LayoutSettings,
     private random: () => number,
+    private ahead = 0,
   ) {}
 
   /** Positions as they were last returned (n × 2). */
@@ -63,7 +66,18 @@ export class LiveLayout {
   take(rows: Float32Array, d: number): void {
     const other = rows.length / d !== this.rows.length / this.d;
     [this.rows, this.d] = [rows, d];
+    this.found.clear();
     this.begin(other);
+  }
+
+  /** Stand at these positions (n × 2), at rest until a change. */
+  place(positions: Float32Array): void {
+    const { mover } = this;
+    if (!mover) return;
+    mover.positions.set(positions);
+    if (mover instanceof TSNE) mover.restart();
+    this.shown = positions.slice();
+    [this.iterations, this.rate, this.still] = [EARLY + 1, 0, REST];
   }
 
   /** Change settings: the map goes on with them; another method begins anew. */
@@ -113,8 +127,12 @@ export class LiveLayout {
     const { settings, d } = this;
     const rows = settings.metric === "cosine" ? normalized(this.rows, d) : this.rows;
     const wanted = { pca: 0, tsne: Math.floor(3 * settings.perplexity), umap: settings.neighbors - 1 }[settings.method];
-    this.near = nearestOthers(rows, d, Math.max(wanted, KEPT));
-    const used = wanted < this.near.k ? first(this.near, wanted) : this.near;
+    const count = Math.min(Math.max(wanted, KEPT), rows.length / d - 1);
+    let found = this.found.get(settings.metric);
+    if (!found || found.k < count) found = nearestOthers(rows, d, Math.max(count, this.ahead));
+    this.found.set(settings.metric, found);
+    this.near = first(found, count);
+    const used = first(this.near, wanted);
     if (settings.method === "pca") {
       const positions = pca(rows, d);
       this.shown = anew || this.mover ? positions : aligned(positions, this.shown);
@@ -139,9 +157,16 @@ export class LiveLayout {
 }
 
 /** Only the nearest `k` of all neighbors. */
-function first({ k: all, indices, squared }: Neighbors, k: number): Neighbors {
-  const kept = (_: number, place: number) => place % all < k;
-  return { k, indices: indices.filter(kept), squared: squared.filter(kept) };
+function first(near: Neighbors, k: number): Neighbors {
+  const { k: all, indices, squared } = near;
+  if (k >= all) return near;
+  const n = indices.length / all;
+  const [kept, apart] = [new Int32Array(n * k), new Float64Array(n * k)];
+  for (let i = 0; i < n; i++) {
+    kept.set(indices.subarray(i * all, i * all + k), i * k);
+    apart.set(squared.subarray(i * all, i * all + k), i * k);
+  }
+  return { k, indices: kept, squared: apart };
 }
 
 /** Positions of a standard deviation of `size` along the first axis, with a little noise, so that equal points separate. */

@@ -17,7 +17,10 @@ export function nearestOthers(rows: Float32Array, d: number, k: number): Neighbo
     for (let j = 0; j < n; j++) {
       if (j === i) continue;
       let sum = 0;
-      for (let q = 0; q < d; q++) sum += (rows[i * d + q] - rows[j * d + q]) ** 2;
+      for (let q = 0, a = i * d, b = j * d; q < d; q++, a++, b++) {
+        const apart = rows[a] - rows[b];
+        sum += apart * apart;
+      }
       let place = i * k + k - 1;
       if (!(sum < squared[place])) continue;
       for (; place > i * k && sum < squared[place - 1]; place--) {
@@ -62,19 +65,24 @@ export interface Edges {
 
 /** One edge for each pair of neighbors, from what either end gives the other (n × k): `join` is given both, 0 by default. */
 export function edgesOf(near: Neighbors, given: Float64Array, join: (one: number, other: number) => number): Edges {
-  const n = given.length / near.k;
+  const { k, indices } = near;
+  const n = given.length / k;
   const dense = new Float64Array(n * n);
-  for (let place = 0; place < given.length; place++)
-    dense[Math.floor(place / near.k) * n + near.indices[place]] = given[place];
-  const edges: [number, number, number][] = [];
-  for (let i = 0; i < n; i++)
-    for (let j = i + 1; j < n; j++) {
-      const weight = join(dense[i * n + j], dense[j * n + i]);
-      if (weight > 0) edges.push([i, j, weight]);
+  for (let i = 0, place = 0; i < n; i++)
+    for (let e = 0; e < k; e++, place++) dense[i * n + indices[place]] = given[place];
+  const [heads, tails] = [new Int32Array(given.length), new Int32Array(given.length)];
+  const weights = new Float64Array(given.length);
+  let count = 0;
+  for (let i = 0, place = 0; i < n; i++)
+    for (let e = 0; e < k; e++, place++) {
+      const j = indices[place];
+      const back = dense[j * n + i];
+      if (j < i && back > 0) continue; // it stands with j
+      const weight = join(given[place], back);
+      if (!(weight > 0)) continue;
+      heads[count] = Math.min(i, j);
+      tails[count] = Math.max(i, j);
+      weights[count++] = weight;
     }
-  return {
-    heads: Int32Array.from(edges, ([head]) => head),
-    tails: Int32Array.from(edges, ([, tail]) => tail),
-    weights: Float64Array.from(edges, ([, , weight]) => weight),
-  };
+  return { heads: heads.subarray(0, count), tails: tails.subarray(0, count), weights: weights.subarray(0, count) };
 }

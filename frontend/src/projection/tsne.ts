@@ -15,19 +15,24 @@ export function conditionalProbabilities({ k, squared }: Neighbors, perplexity: 
     let [low, precision, high] = [0, 1, Infinity];
     let total = 0;
     for (let turn = 0; turn < BISECTIONS; turn++) {
-      let weighted = 0;
+      let [weighted, squares] = [0, 0];
       total = 0;
       for (let e = 0; e < k; e++) {
         const distance = (row[e] - row[0]) / size;
         const weight = (result[start + e] = Math.exp(-precision * distance));
         total += weight;
         weighted += weight * distance;
+        squares += weight * distance * distance;
       }
-      const excess = Math.log(total) + (precision * weighted) / total - target;
+      const mean = weighted / total;
+      const excess = Math.log(total) + precision * mean - target;
       if (Math.abs(excess) < 1e-6) break;
       if (excess > 0) low = precision;
       else high = precision;
-      precision = high === Infinity ? 2 * precision : (low + high) / 2;
+      // Newton's step, where it stays between the bounds.
+      const next = precision + excess / (precision * (squares / total - mean * mean));
+      const isInside = next > low && next < high && turn < BISECTIONS / 2;
+      precision = isInside ? next : high === Infinity ? 2 * precision : (low + high) / 2;
     }
     for (let e = 0; e < k; e++) result[start + e] /= total;
   }

@@ -17,7 +17,9 @@ export function membershipStrengths({ k }: Neighbors, distances: Float64Array): 
     const nearest = row.find((d) => d > 0) ?? 0;
     let [low, sigma, high] = [0, (mean * (k + 1)) / k || 1, Infinity];
     for (let turn = 0; turn < BISECTIONS; turn++) {
-      const sum = row.reduce((sum, d) => sum + Math.exp(-Math.max(d - nearest, 0) / sigma), 0);
+      let sum = 0;
+      for (let e = 0; e < k; e++) sum += Math.exp(-Math.max(row[e] - nearest, 0) / sigma);
+      if (Math.abs(sum - target) < 1e-7) break;
       if (sum > target) high = sigma;
       else low = sigma;
       sigma = high === Infinity ? 2 * sigma : (low + high) / 2;

@@ -4,6 +4,7 @@ import type { Scene } from "../render/scene.ts";
 import type { Layout, LayoutHooks } from "../ui/layout.ts";
 import type { Interaction } from "./interaction.ts";
 import type { Action } from "./keys.ts";
+import type { LayoutMover } from "./layoutMover.ts";
 import type { MapActions } from "./mapActions.ts";
 import type { PointPainter } from "./pointPainter.ts";
 
@@ -14,6 +15,7 @@ interface Target {
   readonly interaction: Interaction;
   readonly painter: PointPainter;
   readonly scene: Scene;
+  readonly mover: LayoutMover;
   readonly layout: Pick<Layout, "overlay">;
   /** Color points by something else. */
   chooseColor: (name: string) => void;
@@ -35,6 +37,8 @@ export function layoutHooks(map: Target): LayoutHooks {
       map.painter.repaint();
     },
     pin: (item) => map.interaction.pin(item),
+    ready: () => map.mover.ready(),
+    set: (name, value, done) => map.mover.set(name, value, done),
     usable: () => map.scene.usable,
     leave: () => map.layout.overlay.focus(),
     mode: (mode) => map.actions.run(["mode", mode]),

@@ -18,6 +18,7 @@ import { ViewStore, ADDRESS, UNDO, pageStore, type Change } from "../../workbenc
 import { PropsReceiver, mapKey } from "./applyProps.ts";
 import { connectGestures, connectPanels } from "./connectInput.ts";
 import { Interaction } from "./interaction.ts";
+import { LayoutMover } from "./layoutMover.ts";
 import { layoutHooks } from "./layoutHooks.ts";
 import { MapLink } from "./linkedMaps.ts";
 import { MapActions } from "./mapActions.ts";
@@ -51,6 +52,7 @@ export class MapView {
   readonly selection: Selection;
   readonly actions: MapActions;
   readonly painter: PointPainter;
+  readonly mover: LayoutMover;
   private receiver: PropsReceiver;
   private publisher: StatePublisher;
   private link: MapLink;
@@ -106,6 +108,13 @@ export class MapView {
       state,
       camera: scene.camera,
       ask: (subset) => this.setTriggerValue("subset", subset),
+    });
+    this.mover = new LayoutMover({
+      state,
+      scene,
+      playback,
+      ask: (asked) => this.setTriggerValue("settings", asked),
+      refresh,
     });
     const interaction = (this.interaction = new Interaction({
       state,
@@ -224,6 +233,7 @@ export class MapView {
       outline,
       () => document.removeEventListener("keydown", onKey),
     ];
+    layout.toolbar.view.addEventListener("toggle", () => layout.toolbar.view.open && this.mover.ready());
     if (!input.link) this.offs.push(state.store.keepOpen(layout.toolbar.view, "view")); // of two maps each has its own
     this.offs.push(state.store.keepOpen(layout.footer.node, "quality"));
     (layout.root as HTMLElement & { map?: MapView }).map = this; // for tests in a browser: root.map.clientOf(item)
@@ -282,9 +292,10 @@ export class MapView {
       layout: { stage, root },
     } = this;
     this.host = { setTriggerValue };
-    const { run } = state.data;
+    const { run, view } = state.data;
     const data = (state.data = expandProps(input));
     if (data.run !== run) this.hasMoved = false;
+    if (data.view === view) this.mover.release();
     state.theme = readTheme(stage);
     root.classList.toggle("dark", state.theme.dark);
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
@@ -331,6 +342,7 @@ export class MapView {
     this.offs.forEach((off) => off());
     this.link.destroy();
     this.playback.destroy();
+    this.mover.destroy();
     this.receiver.destroy();
     this.interaction.destroy();
     this.layout.announcer.destroy();

@@ -75,11 +75,13 @@ export class StatePublisher {
   /** Bring all that surrounds the points up to date. */
   publish(): void {
     const { state, layout, scene, playback } = this.parts;
-    const { timeline, player, shown, open } = playback;
+    const { timeline, player, open } = playback;
+    const shown = playback.moved ?? playback.shown;
     this.countClasses();
     within(layout.toolbar.node, "The toolbar", () =>
       layout.toolbar.update(state, state.store, Boolean(scene.frame?.xyz)),
     );
+    within(layout.settings.node, "The settings", () => layout.settings.update(state.data));
     within(layout.outline.node, "The table", () => layout.outline.update(state));
     layout.alarm.update(state, timeline, shown);
     within(layout.footer.node, "The quality", () => layout.footer.update(state.data, timeline, shown, open));

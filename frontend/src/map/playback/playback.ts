@@ -1,7 +1,15 @@
 // From events to motion: follows a run's or a projection's timeline, and does what the person asks of the player.
 import { stream, type StreamEvent } from "../../lib/eventStream.ts";
 import { Frames, type FrameSource } from "../data/frames.ts";
-import { canRefit, emptyTimeline, indexOfStep, isOpen, positionOfStep, reduceEvent } from "../data/timeline.ts";
+import {
+  canRefit,
+  emptyTimeline,
+  indexOfStep,
+  isOpen,
+  positionOfStep,
+  reduceEvent,
+  type Entry,
+} from "../data/timeline.ts";
 import { union, type Bounds } from "../math/camera.ts";
 import type { Scene } from "../render/scene.ts";
 import { FramePresenter, type PresenterHooks } from "./framePresenter.ts";
@@ -38,6 +46,7 @@ export class Playback extends PlayState {
   private fresh = false; // whether events have come since the last drawing
   private interval = new LiveInterval();
   private leave: () => void = () => {};
+  private held: { entry: Entry; from: PlaybackSource | null } | null = null;
 
   /** `still()` says whether the person asked for less motion. */
   constructor(
@@ -72,6 +81,20 @@ export class Playback extends PlayState {
   /** True if it follows this run or projection already; a new one waits for its items' labels. */
   isOf(run: string, pid: string | null): boolean {
     return this.source?.run === run && this.source.pid === pid;
+  }
+
+  /** Points that a person moves by the settings, as an entry: they stay until another map has come for them. */
+  get moved(): Entry | null {
+    return this.held?.entry ?? null;
+  }
+
+  /** Leave the stage to such points, or take it back. */
+  hold(entry: Entry | null): void {
+    this.player.playing = false;
+    this.held = entry && { entry, from: this.held?.from ?? this.source };
+    if (entry) return;
+    this.fresh = true;
+    this.scene.invalidate();
   }
 
   private onEvent(event: StreamEvent): void {
@@ -114,6 +137,9 @@ export class Playback extends PlayState {
   }
 
   private move(seconds: number): void {
+    const isReady = this.source !== this.held?.from && this.entries.length && (this.timeline.follows || !this.open);
+    if (this.held && !isReady) return;
+    this.held = null;
     if (this.fresh) {
       this.fresh = false;
       this.showLatest();
@@ -185,6 +211,7 @@ export class Playback extends PlayState {
   // ---- what the person asks
 
   toggle(): void {
+    this.held = null;
     const { player, entries, presenter } = this;
     if (player.playing) player.pause();
     else if (player.play(entries.length)) presenter.show(0, SEEK_S * 2);
@@ -201,6 +228,7 @@ export class Playback extends PlayState {
   }
 
   seek(index: number): void {
+    this.held = null;
     const { player, entries } = this;
     if (!entries.length) return;
     player.seek(index, entries.length, this.open);
@@ -231,6 +259,7 @@ export class Playback extends PlayState {
 
   /** Stand at a step, between two frames where need be, without easing: a person who drags controls the motion. */
   scrub(step: number): void {
+    this.held = null;
     const { player, entries, presenter } = this;
     if (!entries.length || this.isIterativeLayout) return;
     const position = positionOfStep(this.timeline, step);

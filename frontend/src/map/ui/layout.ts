@@ -6,6 +6,7 @@ import { AlarmNote } from "./alarmNote.ts";
 import { Announcer, HELP } from "./ariaLive.ts";
 import { ColorControl } from "./colorControl.ts";
 import { Headline } from "./headline.ts";
+import { LayoutSettings, type SettingHooks } from "./layoutSettings.ts";
 import { Outline, type OutlineHooks } from "./outline.ts";
 import { Legend, type LegendHooks } from "./legend.ts";
 import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
@@ -13,7 +14,7 @@ import { QualityFooter } from "./qualityFooter.ts";
 import { Toolbar, type ToolbarHooks } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
 
-export interface LayoutHooks extends LegendHooks, OutlineHooks, ToolbarHooks, PlayerHooks {
+export interface LayoutHooks extends LegendHooks, OutlineHooks, ToolbarHooks, PlayerHooks, SettingHooks {
   /** Color points by something else. */
   color: (name: string) => void;
   remedy: (chosen: Remedy) => void;
@@ -36,7 +37,8 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const colorControl = new ColorControl(on.color);
   const legend = new Legend(on, colorControl.scale);
   const outline = new Outline(on);
-  const toolbar = new Toolbar(on, colorControl.menu);
+  const settings = new LayoutSettings({ ready: on.ready, set: on.set });
+  const toolbar = new Toolbar(on, settings.node, colorControl.menu);
   const tooltip = new Tooltip();
   const bar = new PlayerBar(on);
   const footer = new QualityFooter(on.refresh);
@@ -77,6 +79,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     outline,
     toolbar,
     colorControl,
+    settings,
     tooltip,
     bar,
     footer,
