@@ -2,12 +2,17 @@
 
 import numpy as np
 import pytest
-from dmlviz_app.answers.point_values import point_value_bytes
+from dmlviz_app.answers import point_values
+from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes
+from dmlviz_app.explore.maps import _set_parameters
 from dmlviz_app.forms.view_options import COLOR_MODES
 from dmlviz_app.forms.view_state import UIState
+from dmlviz_app.workbench.component_props import layout_settings
+from dmlviz_app.workbench.current_view import RunView
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.jobs.job import Status
 from dmlviz.runs.point_values import distances_to_centers
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import LIVE
@@ -60,6 +65,55 @@ def test_at_an_epoch_only_tracked_images_have_values(runs, run):
     for measure in ("center", "faithfulness"):
         known = np.isfinite(numbers(run, projection, measure))
         assert (np.flatnonzero(known) == run.tracked_indices).all()
+
+
+def test_the_page_is_given_the_points_that_it_moves(runs, run, monkeypatch):
+    monkeypatch.setattr(point_values, "MOST_MOVED", 30)
+    for step, embeddings in ((None, run.embeddings), (run.end_step, run.embeddings), (run.snapshot_steps[1], None)):
+        content = moved_embeddings(run, step)
+        n = int(np.frombuffer(content, "<i4", 1)[0])
+        items = np.frombuffer(content, "<i4", n, 4)
+        assert n == 30
+        assert set(items) <= set(run.tracked_indices)
+        rows = np.searchsorted(run.tracked_indices, items)
+        expected = run.snapshot(step)[rows] if embeddings is None else embeddings[items]
+        np.testing.assert_allclose(np.frombuffer(content, "<f4", -1, 4 + 4 * n).reshape(n, -1), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("method", "more", "words"),
+    [
+        ("tsne", {}, {"perplexity", "attraction", "metric"}),
+        ("umap", {}, {"neighbors", "min_dist", "metric"}),
+        ("umap", {"params": {"neighbors": 150}, "follow": True}, {"neighbors", "min_dist", "metric"}),
+        ("pca", {}, set()),
+        ("tsne", {"dims": 3}, "three dimensions"),
+        ("tsne", {"engine": "reference"}, "Another program"),
+        ("umap", {"params": {"supervised": True}}, "does not move"),
+    ],
+)
+def test_the_settings_that_move_a_map_are_its_own_and_of_others_it_says_why_not(runs, run, method, more, words):
+    projection = runs.create_projection(run, ProjectionConfig(method=method, **more))
+    view = RunView(run, Status("finished"), None, projection)
+    settings = layout_settings(view)
+    if isinstance(words, str):
+        assert words in settings
+        assert settings.endswith("under Parameters.")
+        return
+    assert {one["name"] for one in settings} == words
+    for one in settings:
+        assert one["value"] == projection.config.params[one["name"]]
+        assert one["choices"] or one["minimum"] <= one["value"] <= one["maximum"]
+    for name, value in {"perplexity": 12, "neighbors": 7, "min_dist": 0.5, "metric": "cosine"}.items():
+        if name in words:
+            ui = UIState(run=run.id)
+            _set_parameters(ui, view, {"values": {name: value}, "step": run.end_step})
+            assert ui.projection() == ProjectionConfig(
+                method=method, params=projection.config.params | {name: value}, follow=False
+            )
+    if more.get("follow"):
+        _set_parameters(ui, view, {"values": {}, "step": run.snapshot_steps[1]})
+        assert ui.projection().step == run.snapshot_steps[1]
 
 
 def test_a_missing_measure_is_one_sentence(runs, run):

@@ -23,6 +23,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs import run_recorder
 from dmlviz.runs.embed import handle_request
 from dmlviz.runs.frames import Frame
+from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.query_calibration import confidence
 from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.record_writer import RecordWriter
@@ -247,6 +248,26 @@ def test_a_net_is_asked_while_it_trains_and_says_at_which_step(here, ask, monkey
     assert answer.get("step") == (asked[-1] if end else None)
     assert end or len(run.checkpoint_steps) == MAX_CHECKPOINTS  # the others were kept for questions alone
     assert end or [step for step, *_ in answer["places"]["ways"]["live"]] == [*run.checkpoint_steps, 16]
+
+
+@pytest.mark.slow
+def test_on_a_map_that_followed_a_picture_has_a_place_at_each_net_that_is_kept(here, ask):
+    config = TrainConfig(
+        dataset="digits", net="mlp", embedding_dim=8, steps=12, num_snapshots=4, eval_subset_size=120, seed=2
+    )
+    run = here.runs.create(config)
+    for _ in train_and_record(run):
+        pass
+    layout = here.runs.create_projection(run, ProjectionConfig(method="tsne", params={"iterations": 100}, follow=True))
+    run_projection(layout.path)
+    item = int(run.tracked_indices[7])
+    answer = ask(file_of(load("digits").test.images[item]), run=run).json()
+    way = answer["places"]["ways"][layout.id]
+    assert [step for step, *_ in way] == [*run.checkpoint_steps, 12]
+    for step, *place in way[:-1]:
+        positions = run.projection(layout.id).positions(layout.layouts[step])
+        assert np.linalg.norm(positions[7] - place) < 0.1 * np.ptp(positions)
+    assert way[-1][1:] == pytest.approx(layout.coordinates[item], rel=1e-3)
 
 
 def query_result(way, embedding, label=4):

@@ -212,6 +212,29 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     until(lambda: not person.map.evaluate("root => root.map.marker.to"), what="a star without a drawing")
 
 
+def test_a_drawing_is_asked_again_at_each_snapshot_while_the_net_trains(person):
+    person.train("dataset=digits&net=mlp&steps=100000&snapshots=200&seed=31")
+    page, inspector = person.page, person.page.locator(".inspector")
+    person.inspect("Draw")
+    canvas = page.locator(".query-pad canvas")
+    expect(page.locator(".query-pad")).to_have_attribute("data-ready", "true")
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
+    page.mouse.up()
+    asked = re.compile(r"at the last snapshot, step ([\d,]+)")
+    expect(inspector).to_contain_text(asked)
+    first = asked.search(inspector.inner_text()).group()
+    until(lambda: first not in inspector.inner_text(), what="it is not asked again")
+    until(lambda: len(person.map.evaluate("root => root.map.marker.query?.trajectory ?? []")) > 2, what="no way")
+    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
+    person.press("Stop")
+    expect(inspector).to_contain_text("at the end of the run")
+    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star at the end")
+    person.press("Clear")
+
+
 def test_an_uploaded_image_is_answered_and_a_hostile_one_is_one_sentence(person, digits_run):
     from PIL import Image, ImageDraw
 
@@ -332,6 +355,35 @@ def test_a_projection_is_drawn_live_and_stays_with_its_colors(person, digits_run
     assert person.score("precision_at_1") != "–"
     person.choose("Class fan")
     person.map_has("view", "live")
+
+
+@pytest.mark.parametrize(
+    ("view", "name", "value"), [("tsne", "Perplexity", "perplexity"), ("umap", "Min dist", "min_dist")]
+)
+def test_points_move_while_a_person_drags_a_setting_and_the_map_is_drawn_with_it(person, digits_run, view, name, value):
+    page = person.page
+    person.open(f"?run={digits_run.id}&view={view}")
+    person.map_has("state", "finished")
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    before = person.of_map("view")
+    page.locator(".map .toolbar summary").click()
+    slider = page.locator(f".map .settings input[aria-label='{name}']")
+    box = slider.bounding_box()
+    places = "root => [...root.map.scene.places().slice(0, 20)]"
+    start = person.map.evaluate(places)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=4)
+    until(lambda: person.map.evaluate("root => root.map.playback.moved !== null"), what="no points moved")
+    until(lambda: person.map.evaluate(places) != start, what="the points stand still")
+    expect(page.locator(".map .caption")).to_contain_text("you move these")
+    person.map_has("view", before)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(f"view.{value}="))
+    person.map_has("state", "finished")
+    until(lambda: person.of_map("view") != before and person.of_map("ready") == "true", what="no map was drawn")
+    until(lambda: person.map.evaluate("root => root.map.playback.moved === null"), what="what was moved stays")
+    expect(page.locator(".map .foot")).to_contain_text("of 10 neighbors")
 
 
 def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):

@@ -94,7 +94,7 @@ def map_data(run_view: RunView) -> MapProps:
 def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
     """Return the settings that move the layout on the page, or why none does; empty where the map has none."""
     projection = run_view.projection
-    if projection is None or not PROJECTIONS[projection.config.method].in_page or not run_view.run.embedded_steps:
+    if projection is None or not PROJECTIONS[projection.config.method].in_page:
         return []
     config = projection.config
     if config.engine != OURS:

@@ -56,6 +56,28 @@ test("a map at rest moves again when a setting changes, and another method begin
   }
 });
 
+test("a map stands where it is put until a setting changes, and goes on from there as one that looks for neighbors anew", () => {
+  const { rows, d } = CLOUDS[0].make();
+  for (const method of ["tsne", "umap"]) {
+    const settings = { method, metric: "euclidean", perplexity: 30, neighbors: 15, min_dist: 0.1, attraction: 1 };
+    const [ahead, anew] = [300, 0].map((count) => {
+      const layout = new LiveLayout(settings, randomNumbers(1), count);
+      layout.take(rows, d);
+      const places = Float32Array.from({ length: (2 * rows.length) / d }, (_, i) => 20 + ((7 * i) % 31));
+      layout.place(places);
+      assert.ok(layout.rests);
+      assert.deepEqual(layout.positions, places);
+      layout.change(method === "tsne" ? { perplexity: 12 } : { neighbors: 7 });
+      assert.ok(!layout.rests);
+      const moved = layout.step(2);
+      assert.ok(Math.max(...moved.map((x, i) => Math.abs(x - places[i]))) < 15, "nothing flies off");
+      layout.change({ metric: "cosine" });
+      return [...layout.step(1), ...layout.near.indices];
+    });
+    assert.deepEqual(ahead, anew);
+  }
+});
+
 test("points that coincide, and fewer points than neighbors, have a map of finite places", () => {
   for (const method of ["tsne", "umap", "pca"])
     for (const [n, d] of [
