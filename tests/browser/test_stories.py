@@ -223,7 +223,7 @@ def test_a_drawing_is_asked_again_at_each_snapshot_while_the_net_trains(person):
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
     page.mouse.up()
-    asked = re.compile(r"at the last snapshot, step ([\d,]+)")
+    asked = re.compile(r"at step ([\d,]+)")
     expect(inspector).to_contain_text(asked)
     first = asked.search(inspector.inner_text()).group()
     until(lambda: first not in inspector.inner_text(), what="it is not asked again")
@@ -395,7 +395,7 @@ def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
     form = page.get_by_test_id("stPopoverBody")
     form.get_by_text("umap-learn", exact=True).click()
     expect(page.get_by_label("Spread", exact=True)).to_be_visible()  # only this engine has it: its form is there now
-    page.get_by_label("Neighbors", exact=True).fill("5")
+    page.get_by_role("spinbutton", name="Neighbors", exact=True).fill("5")
     page.get_by_label("Iterations", exact=True).fill("10")
     form.get_by_text("Supervised", exact=True).click()
     person.press("Draw")
