@@ -21,7 +21,13 @@ APP_DIR = Path(__file__).resolve().parent
 url_state.begin_rerun()
 pages = navigation.pages()
 page = st.navigation(list(pages.values()), position="hidden")
-st.set_page_config(f"{page.title} · dmlviz", page_icon=str(APP_DIR / "assets" / "icon.png"), layout="wide")
+st.set_page_config(
+    f"{page.title} · dmlviz",
+    page_icon=str(APP_DIR / "assets" / "icon.png"),
+    layout="wide",
+    # The map first; Streamlit keeps in the browser how a person left it. A lesson has its outline there.
+    initial_sidebar_state="auto" if "lesson" in st.query_params else "collapsed",
+)
 with error_boundary("The style of the page"):
     st.html(APP_DIR / "page.css")
     # Streamlit gives the color scheme to its own element, and dialogs and menus are beside that.

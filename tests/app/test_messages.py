@@ -67,7 +67,9 @@ def test_on_the_page_each_stands_once_at_its_place_and_goes(here, run, monkeypat
     def said(words: str) -> bool:
         """Return whether the page says this, once; by AppTest's order, the head of the page and its parts."""
         found = [caption.value for caption in page.caption if words in caption.value]
-        assert len(found) <= 1
+        assert len(found) <= 1 + words.startswith(
+            "You have"
+        )  # with Train: in the drawer, and above while that is closed
         return bool(found)
 
     assert "got 'many'" in page.sidebar.caption.values[-1]  # in More, which is open for it

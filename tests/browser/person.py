@@ -23,6 +23,13 @@ PLACE_OF_POINT = """(chart, [trace, index]) => {
 }"""
 
 
+# Somebody who was here, and left the settings open where they leave room for the map.
+RETURNS = """if (location.protocol === "http:") {
+  localStorage.setItem("dmlviz.visited", "yes");
+  if (innerWidth > 768) localStorage.setItem("stSidebarCollapsed-", "false");
+}"""
+
+
 class Tabs:
     """The browser's tabs. One that is left is used again: its process has compiled the page's files, a third of a load.
 
@@ -42,9 +49,7 @@ class Tabs:
             first_visit = options.pop("first_visit", False)
             self._windows[key] = self._browser.new_context(**options)
             if not first_visit:
-                self._windows[key].add_init_script(
-                    "if (location.protocol === 'http:') localStorage.setItem('dmlviz.visited', 'yes')"
-                )
+                self._windows[key].add_init_script(RETURNS)
             self._windows[key].set_default_timeout(SLOW)
             self._windows[key].new_page()  # keeps the window open
         window = self._windows[key]

@@ -24,7 +24,7 @@ def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard(visit, digits_run)
     expect(band).to_contain_text("A small neural network learns to put similar pictures close together.")
 
     reached = []
-    while "Train" not in reached and len(reached) < 5:
+    while "Train" not in reached and len(reached) < 14:
         keyboard.press("Tab")
         reached.append(page.evaluate(FOCUSED))
     assert "Train" in reached
@@ -64,6 +64,26 @@ def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard(visit, digits_run)
     expect(page).not_to_have_url(re.compile(f"run={digits_run.id}"))
     expect(page.get_by_role("button", name="Stop", exact=True).first).to_be_enabled()
     page.get_by_role("button", name="Stop", exact=True).first.click()
+
+
+def test_the_map_has_most_of_the_screen_and_the_drawer_of_the_settings_stays_as_it_was_left(visit, digits_run):
+    person = visit(first_visit=True)
+    page, sidebar = person.page, person.page.get_by_test_id("stSidebar")
+    person.open(f"?run={digits_run.id}")
+    for width, height in ((1280, 720), (1440, 900), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        until(lambda size=(width, height): share_of_map(page, *size) >= 0.55, 30, f"a small map at {width} × {height}")
+    page.locator(".st-key-open-settings button").first.click()
+    expect(sidebar).to_be_visible()
+    expect(page.locator(".st-key-train-top").first).to_be_hidden()  # there is one Train
+    page.reload()
+    person.map_has("ready", "true")
+    expect(sidebar).to_be_visible()
+
+
+def share_of_map(page, width, height):
+    box = page.locator(".map .stage").bounding_box()
+    return box["width"] * min(box["height"], height - box["y"]) / (width * height)
 
 
 def test_a_phone_has_what_a_hand_needs_at_the_bottom(visit, digits_run):

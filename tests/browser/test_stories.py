@@ -461,7 +461,7 @@ def test_map_settings_inspector_and_scores_fit_a_projector_and_turn_dark(visit, 
     for width, height in ((1280, 720), (1440, 900)):
         person.page.set_viewport_size({"width": width, "height": height})
         until(lambda width=width: person.map.bounding_box()["width"] > 0.6 * (width - 300), what="the map is small")
-        for part in (".map", ".scores", ".loss-curve", ".inspector", '[data-testid="stSidebar"]'):
+        for part in (".map .moment", ".map .player", ".inspector", '[data-testid="stSidebar"]'):
             until(partial(fits, person.page.locator(part), height), 60, f"{part} is cut off at {width} × {height}")
         expect(person.page.locator(".inspector button.row").last).to_be_in_viewport(ratio=0.99)
     person.page.emulate_media(color_scheme="dark")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz_app.batch_explorer import panel as batch_explorer
-from dmlviz_app.explore import maps, sidebar, table, task, toolbar
+from dmlviz_app.explore import maps, settings, sidebar, table, task, toolbar
 from dmlviz_app.explore.task_progress import TaskProgress
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.widgets import navigation
@@ -32,6 +32,8 @@ def _parts(context: PageContext, progress: TaskProgress | None) -> None:
     if progress is not None and not progress.shows_map:
         return
     if context.run_view is None:
+        settings.notes(context.ui, context.services, None, ".top")
+        settings.summary_line(context.ui, context.services, None)
         st.caption("No runs yet. Press Train to start one.")
         return
     _run(context, context.run_view, progress)

@@ -8,6 +8,8 @@ import streamlit as st
 
 from dmlviz.catalog.dataset_sources import SOURCES
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.ownership import Visibility
@@ -50,9 +52,7 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
                 st.markdown("**Next training**")
         _buttons(ui, services, run_view)
     with error_boundary("The notes"):
-        ui.messages.show("train", "stop")
-        if run_view is not None and run_view.run.id == config.id == st.session_state.get(REPLAYED):
-            _replayed(ui, services, config)
+        notes(ui, services, run_view)
         if config.dataset != default and "dataset" not in ui.settings and only is None:
             default_title, dataset_title = DATASETS[default].title, DATASETS[config.dataset].title
             st.caption(f"{default_title} is not downloaded; using {dataset_title}. Select it to download.")
@@ -66,6 +66,23 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
         training_form.training_form(ui, config)
     else:
         training_form.selected_fields(ui, config, services.datasets.trainable(), only)
+
+
+def summary_line(ui: UIState, services: Services, run_view: RunView | None) -> None:
+    """Render what would be trained, which opens the settings (`welcome/help.ts`), and Train, while they are closed."""
+    config = ui.config(services.datasets.default())
+    names = DATASETS[config.dataset].title, LOSSES[config.loss].title, NETS[config.net].title
+    with st.container(key="summary", horizontal=True, width="content", gap="small"):
+        button(" · ".join(names), key="open-settings", type="tertiary", help="Settings", on_click=lambda: None)
+        button("Train", type="primary", key="train.top", on_click=_train, args=(ui, services))
+
+
+def notes(ui: UIState, services: Services, run_view: RunView | None, key: str = "") -> None:
+    """Render what Train and Stop have to say."""
+    config = ui.config(services.datasets.default())
+    ui.messages.show("train", "stop")
+    if run_view is not None and run_view.run.id == config.id == st.session_state.get(REPLAYED):
+        _replayed(ui, services, config, key)
 
 
 def _buttons(ui: UIState, services: Services, run_view: RunView | None) -> None:
@@ -92,7 +109,7 @@ def _below_data(ui: UIState, services: Services, dataset: str) -> None:
         data_sharing(services, dataset)
 
 
-def _replayed(ui: UIState, services: Services, config: TrainConfig) -> None:
+def _replayed(ui: UIState, services: Services, config: TrainConfig, key: str) -> None:
     """Say that Train trained nothing, and offer what differs by chance alone."""
     seed = next(seed for seed in count(config.seed + 1) if not services.jobs.is_trained(config.replace(seed=seed)))
 
@@ -101,7 +118,7 @@ def _replayed(ui: UIState, services: Services, config: TrainConfig) -> None:
         _train(ui, services)
 
     st.caption("Already trained; replayed.")
-    button(f"Train again with seed {seed}", key="train.again", width="stretch", on_click=train_again)
+    button(f"Train again with seed {seed}", key=f"train.again{key}", width="stretch", on_click=train_again)
 
 
 def _train(ui: UIState, services: Services) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.runs.run import Run
-from dmlviz_app.explore import export, starting_point
+from dmlviz_app.explore import export, settings, starting_point
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
@@ -22,7 +22,13 @@ POPOVER = 320  # pixels
 
 def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
     """Render projection picker, export menu and recent runs."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    if ui.lesson is None:
+        with st.container(key="closed-settings"), error_boundary("The notes"):
+            settings.notes(ui, services, run_view, ".top")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
+        if ui.lesson is None:
+            with error_boundary("The settings in a line"):
+                settings.summary_line(ui, services, run_view)
         with error_boundary("The choice of a map"):
             projection_picker.projection_picker(ui, services, run_view)
         with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):

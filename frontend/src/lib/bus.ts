@@ -26,6 +26,9 @@ export interface PinnedNeighbors {
   trouble?: string;
 }
 
+/** What changes over the steps. */
+export type Course = { step: number; value: number }[];
+
 /** Events on the page. `source` is the sender, which can so ignore its own events. */
 export interface BusEvents {
   hover: { run: string; item: number | null; source: unknown };
@@ -44,7 +47,9 @@ export interface BusEvents {
     source?: unknown;
   };
   /** The scores at the step that is shown, in words, and the images that they are of. */
-  scored: { run: string; scores: string; note: string };
+  scored: { run: string; scores: string; note: string; sentence: string; course: Course };
+  /** The smoothed loss over the steps. */
+  losses: { run: string; course: Course };
   /** Go to a step; between frames too where it is scrubbed. */
   seek: { run: string; step: number; scrub?: boolean };
   play: { run: string };

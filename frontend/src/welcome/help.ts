@@ -23,6 +23,8 @@ export default function ({ parentElement }: ComponentArguments<HelpProps>) {
   );
 }
 
+const OPENS_SETTINGS = ".st-key-open-settings button"; // of Python
+
 class Help {
   private bar = h(
     "div",
@@ -52,6 +54,7 @@ class Help {
     parent.append(this.root);
     useWholeScreen();
     this.button.popoverTargetElement = this.menu;
+    document.addEventListener("click", ({ target }) => (target as Element).closest?.(OPENS_SETTINGS) && openSettings());
     this.menu.append(this.keys);
     this.menu.addEventListener("beforetoggle", () => this.update());
   }

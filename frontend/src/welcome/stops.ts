@@ -16,7 +16,7 @@ const STOPS: (Omit<Stop, "element"> & { at: string[] })[] = [
     text: "Play shows how the map formed, from the first step to the last. Drag to go to any step.",
   },
   {
-    at: [".st-key-train", "[data-bar=train]"],
+    at: [".st-key-train", ".st-key-train-top", "[data-bar=train]"],
     title: "Train",
     text: "Starts a training of your own, with the settings that you choose. The map moves while the network learns.",
   },

@@ -216,10 +216,13 @@ export class MapView {
       this.receiver.placeQuery();
       this.refresh();
     });
-    const scored = bus.on(
-      "scored",
-      ({ run, scores, note }) => run === state.data.run && layout.headline.score(scores, note),
-    );
+    const scored = bus.on("scored", ({ run, scores, note, sentence, course }) => {
+      if (run !== state.data.run) return;
+      layout.headline.score(scores, note);
+      layout.bar.follow("score", course);
+      [layout.moment.textContent, layout.moment.title] = [sentence, note];
+    });
+    const losses = bus.on("losses", ({ run, course }) => run === state.data.run && layout.bar.follow("loss", course));
     const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
     const view = state.store.subscribe((change, source) => this.follow(change, source));
     const outline = bus.on("open-outline", () => layout.outline.open());
@@ -228,6 +231,7 @@ export class MapView {
       connectPanels(parts),
       query,
       scored,
+      losses,
       neighbors,
       view,
       outline,

@@ -230,10 +230,13 @@ export const isOpen = (timeline: Timeline): boolean => !timeline.ended && !FINAL
 /** Position of frame `index` on the scrubber, 0 to 1, steps in proportion. */
 export function placeOf(timeline: Timeline, index: number): number {
   const frames = framesOf(timeline);
-  const end = frames.at(-1);
-  if (!end) return 0;
-  const last = Math.max(timeline.total ?? 0, end.step, 1);
-  return frames[Math.min(index, frames.length - 1)].step / (isOpen(timeline) ? last : Math.max(end.step, 1));
+  return frames.length ? placeOfStep(timeline, frames[Math.min(index, frames.length - 1)].step) : 0;
+}
+
+/** Position of a step on the scrubber. */
+export function placeOfStep(timeline: Timeline, step: number): number {
+  const end = Math.max(framesOf(timeline).at(-1)?.step ?? 0, 1);
+  return step / (isOpen(timeline) ? Math.max(timeline.total ?? 0, end) : end);
 }
 
 /** The step at a place on the scrubber, 0 to 1; between frames too. */

@@ -47,7 +47,8 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const caption = h("div", "caption");
   const status = h("div", "status");
   const headline = new Headline();
-  const strip = h("div", "strip", caption, toolbar.choices);
+  const moment = h("div", "moment");
+  const strip = h("div", "strip", moment, caption, toolbar.choices);
   const stage = h(
     "div",
     "stage",
@@ -86,6 +87,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     announcer,
     alarm,
     caption,
+    moment,
     strip,
     status,
     headline,

@@ -1,9 +1,11 @@
 // The slim bar under the map: play, step, scrub, how far, how fast.
+import type { Course } from "../../lib/bus.ts";
 import { context2d, h, icon, updateAttribute } from "../../lib/dom.ts";
+import { maxOf, minOf } from "../../lib/extent.ts";
 import { grouped } from "../../lib/format.ts";
 import { explain } from "../../lib/glossary.ts";
 import { css, type Theme } from "../../lib/theme.ts";
-import { canRefit, framesOf, indexAt, isOpen, placeOf, stepAt, type Timeline } from "../data/timeline.ts";
+import { canRefit, framesOf, indexAt, isOpen, placeOf, placeOfStep, stepAt, type Timeline } from "../data/timeline.ts";
 import type { Player } from "../playback/player.ts";
 
 const PLAY = "M4.5 2.6v10.8L13.2 8Z";
@@ -11,6 +13,8 @@ const PAUSE = "M4 2.8h2.8v10.4H4ZM9.2 2.8H12v10.4H9.2Z";
 const BACK = "M11.5 3 5.5 8l6 5ZM4 3v10";
 const REFIT =
   "Refit the projection at every frame, aligned to the previous one. Off: all frames use the final projection";
+const COURSES = "Colored line: P@1, from 0 to 1; gray line: the loss";
+const TICKS_PX = 24;
 const FORWARD = "M4.5 3l6 5-6 5ZM12 3v10";
 
 export interface PlayerHooks {
@@ -37,6 +41,7 @@ export class PlayerBar {
   private refit: HTMLButtonElement;
   private timeline: Timeline | null = null;
   private theme: Theme | null = null;
+  private courses = new Map<"score" | "loss", Course>();
   private width = 0; // of the track
   /** The step that is shown, of how many; "" where there is nothing to play. */
   words = "";
@@ -51,7 +56,7 @@ export class PlayerBar {
     this.forward = button("step", "Next frame", FORWARD, () => on.step(1));
     this.track = h(
       "div",
-      { class: "track", role: "slider", tabindex: 0, "aria-label": "Frame" },
+      { class: "track", role: "slider", tabindex: 0, "aria-label": "Frame", title: COURSES },
       h("div", { class: "rail" }, this.fill),
       this.ticks,
       this.knob,
@@ -161,6 +166,12 @@ export class PlayerBar {
     this.drawTicks();
   }
 
+  /** Draw the score or the loss over the steps. */
+  follow(name: "score" | "loss", course: Course): void {
+    this.courses.set(name, course);
+    this.drawTicks();
+  }
+
   private setPlaying(playing: boolean): void {
     if (this.playing === playing) return;
     this.playing = playing;
@@ -174,13 +185,21 @@ export class PlayerBar {
     const { timeline, theme, width } = this;
     if (!timeline || !theme || !width) return;
     const frames = framesOf(timeline);
-    const key = [width, frames.length, frames.at(-1)?.frame.id, timeline.total, isOpen(timeline), theme.muted].join();
-    if (key === this.key) return;
-    this.key = key;
+    const key: unknown[] = [
+      width,
+      frames.length,
+      frames.at(-1)?.frame.id,
+      timeline.total,
+      isOpen(timeline),
+      theme.muted,
+    ];
+    for (const course of this.courses.values()) key.push(course.length, course.at(-1)?.step);
+    if (key.join() === this.key) return;
+    this.key = key.join();
     const ratio = globalThis.devicePixelRatio || 1;
     const { ticks } = this;
     ticks.width = Math.round(width * ratio);
-    ticks.height = Math.round(9 * ratio);
+    ticks.height = Math.round(TICKS_PX * ratio);
     const context = context2d(ticks);
     context.fillStyle = css(theme.muted);
     context.globalAlpha = 0.5;
@@ -189,7 +208,22 @@ export class PlayerBar {
       const x = Math.round(placeOf(timeline, i) * (ticks.width - ratio));
       if (x - before < 3.5 * ratio) return; // a comb of touching ticks says less than a bar
       before = x;
-      context.fillRect(x, 0, Math.max(1, Math.round(ratio)), ticks.height);
+      context.fillRect(x, 7.5 * ratio, Math.max(1, Math.round(ratio)), 9 * ratio);
     });
+    context.globalAlpha = 0.8;
+    context.lineWidth = 1.25 * ratio;
+    for (const [name, course] of this.courses) {
+      if (timeline.noun !== "step" || course.length < 2) continue;
+      const values = course.map(({ value }) => value);
+      const [low, high] = name === "score" ? [0, 1] : [minOf(values), maxOf(values)];
+      context.strokeStyle = css(name === "score" ? theme.primary : theme.muted);
+      context.beginPath();
+      for (const { step, value } of course)
+        context.lineTo(
+          placeOfStep(timeline, step) * ticks.width,
+          ticks.height - (1 + ((TICKS_PX - 2) * (value - low)) / (high - low || 1)) * ratio,
+        );
+      context.stroke();
+    }
   }
 }

@@ -169,6 +169,8 @@ class LossCurve {
     const { width, height } = this.size;
     const [low, high] = rangeOf(losses.points, losses.validation);
     const smooth = movingAverage(losses.points);
+    const course = downsample(smooth).map(({ step, loss }) => ({ step, value: loss }));
+    bus.emit("losses", { run: this.run, course });
     const last = lastStep(losses);
     const x = scale(0, last, PADDING.left, width - PADDING.right);
     const y = scale(low, high, height - PADDING.bottom, PADDING.top);

@@ -211,13 +211,14 @@ export const scoredImages = (readings: ScoreState): string =>
 const testItems = ({ noun = ITEM }: ScoreState): string => `${noun}s`;
 
 /** The first score in words: how many of 100 images have a neighbor of their own class; "" before there is a score. */
-export function scoreInWords(readings: ScoreState, step: number | null): string {
+export function scoreInWords(readings: ScoreState, step: number | null, brief = false): string {
   const value = (isFinal(readings, step) ? readings.final : readings.series[indexAt(readings, step)])?.metrics[
     SCORES[0].key
   ];
   if (value === undefined || !Number.isFinite(value)) return "";
   const share = 100 * value;
   const percent = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
+  if (brief) return `Step ${grouped(stepAt(readings, step) ?? 0)}: ${percent} of 100 have a right neighbor`;
   return `${percent} of 100 ${readings.noun ?? "image"}s have a nearest neighbor of their own class`;
 }
 

@@ -88,7 +88,9 @@ export default panel<Source & Nouns, { store?: ViewStore }>(style, ({ host: { st
   useLayoutEffect(() => {
     const spoken = HEADLINE.flatMap((key) => scores.filter((score) => score.key === key && score.value !== null));
     const said = spoken.map(({ label, value }) => `${label} ${value?.toFixed(3)}`).join("  ");
-    bus.emit("scored", { run, scores: said, note: shortCaptionAt(readings, step) });
+    const [{ course }] = scores;
+    const sentence = scoreInWords(readings, step, true);
+    bus.emit("scored", { run, scores: said, note: shortCaptionAt(readings, step), sentence, course });
   });
   const many = scores.filter(({ absent }) => !absent).length > ONE_ROW;
   const data = { ready: true, run, step: at ?? "", readings: readings.series.length, active: active ?? "" };
