@@ -21,7 +21,7 @@ from dmlviz.projection.registry import Layout
 from dmlviz.projection.validation import check, check_embeddings, check_labels, lowered
 
 _COLLAPSED = 1e-3  # of the embeddings' length
-_SMALL = 0.01  # of a live t-SNE, from which a whole one begins: it ends as well as from scratch, and turns no cluster
+_SMALL = 0.03  # of a live t-SNE, from which a whole one begins: it ends as well as from scratch, and turns no cluster
 _NOISE = 1e-4  # of the map: new points that are placed alike separate
 _FORMED = 1000  # iterations: neighbors pull a layout together no more
 _MEASURED = 700  # points: the quality of a frame is measured on a sample, see `projection_quality`
