@@ -1,6 +1,7 @@
 // The workbench with what features show in it.
+import batch from "./batch_explorer/batchStrip.ts";
 import compare from "./compare/compare_scores/compareScores.tsx";
 import welcome from "./welcome/welcome.ts";
 import { workbenchComponent } from "./workbench/workbench.ts";
 
-export default workbenchComponent({ compare, welcome });
+export default workbenchComponent({ batch, compare, welcome });

@@ -216,6 +216,7 @@ def test_every_panel_is_of_the_step_that_the_map_shows(visit):
             person.map_has("view", re.compile("[0-9a-f]{16}"))
         agreed(view, steps=2)
         assert person.of_map("state") == "running"
+        expect(page.locator(".batch-strip")).to_contain_text("The loss pulls the positive to the anchor")
         page.get_by_role("button", name="Previous frame").first.click()
         agreed(f"{view}, scrubbed")
         expect(page.locator(".inspector")).to_contain_text(f"at step {int(person.of_map('step')):,}")

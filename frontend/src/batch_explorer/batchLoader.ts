@@ -79,7 +79,8 @@ export class BatchLoader {
     return this.batch && this.loadTerms(this.batch, run, begun) ? "terms" : null;
   }
 
-  private loadBatch(run: string, begun: string | null): boolean {
+  /** Load the batch alone. */
+  loadBatch(run: string, begun: string | null): boolean {
     if (this.step === null) return false;
     const url = `${ROUTES}/runs/${run}/batches/${this.step}.json?${begun}${this.isFinal ? "" : "-live"}`;
     if (url === this.url) return false;

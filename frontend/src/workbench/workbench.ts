@@ -38,13 +38,14 @@ const NAMES = {
   compare: "The comparison",
   pad: "The drawing pad",
   inspector: "The inspector",
+  batch: "The batch",
   scores: "The scores",
   loss_curve: "The loss curve",
   detail: "The closer look",
 };
 type PartName = keyof typeof NAMES;
 
-/** Parts of which the workbench itself knows nothing: a newcomer's first steps, Compare's scores, the drawing pad of a site. */
+/** Parts of which the workbench itself knows nothing: a newcomer's first steps, Compare's scores, the drawing pad of a site, the batch. */
 export type FurtherParts = Partial<Record<PartName, Render>>;
 
 /** A part in a place of its own, where no other part's style reaches it. */
@@ -112,6 +113,7 @@ export class Workbench {
       ...show("compare", "compare-part", compare && { ...compare, noun: maps[0].noun }),
       ...show("pad", "pad-part", pad),
       ...inspectors.flatMap((props, i) => show("inspector", "inspector-part", props, `inspector.${i}`)),
+      ...show("batch", "batch-part", data.has_loss && inspectors.length === 1 ? scores : undefined),
       ...(note ? [h("p", "note", note)] : []),
       ...show("scores", "scores-part", scores && { ...scores, noun: maps[0].noun }),
       ...show("loss_curve", "curve-part", data.has_loss ? scores : undefined),
