@@ -56,23 +56,23 @@ describe("theme", () => {
 });
 
 test("a page that one has left does not come back, until one does something else", () => {
-  const [entries, events] = [[], new EventTarget()];
+  const [entries, events] = [[], new globalThis.EventTarget()];
   globalThis.History = class {
     pushState(_state, _unused, address) {
       entries.push(address);
     }
   };
-  globalThis.history = new History();
+  globalThis.history = new globalThis.History();
   globalThis.location = { href: "http://here/runs?search=a" };
-  globalThis.PopStateEvent = class extends Event {};
+  globalThis.PopStateEvent = class extends globalThis.Event {};
   globalThis.addEventListener = events.addEventListener.bind(events);
   globalThis.dispatchEvent = events.dispatchEvent.bind(events);
   navigate("/?run=1");
-  history.pushState({}, "", "/runs?run=1"); // Streamlit begins the page that was asked for before
-  history.pushState({}, "", "/?run=1&seed=2");
+  globalThis.history.pushState({}, "", "/runs?run=1"); // Streamlit begins the page that was asked for before
+  globalThis.history.pushState({}, "", "/?run=1&seed=2");
   assert.deepEqual(entries, ["/?run=1", "/?run=1&seed=2"]);
-  events.dispatchEvent(new Event("pointerdown"));
-  history.pushState({}, "", "/runs");
+  events.dispatchEvent(new globalThis.Event("pointerdown"));
+  globalThis.history.pushState({}, "", "/runs");
   assert.equal(entries.at(-1), "/runs");
 });
 
