@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-38794611506d4ca0.js";

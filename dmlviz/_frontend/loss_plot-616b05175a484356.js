@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-38794611506d4ca0.js";

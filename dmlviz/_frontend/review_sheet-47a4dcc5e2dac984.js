@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-38794611506d4ca0.js";

@@ -1,1 +1,0 @@
-export { threshold as default } from "../dmlviz.workbench/page-38794611506d4ca0.js";

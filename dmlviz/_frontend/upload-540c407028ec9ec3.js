@@ -1,1 +1,0 @@
-export { upload as default } from "../dmlviz.workbench/page-38794611506d4ca0.js";
