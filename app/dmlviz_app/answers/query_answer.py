@@ -24,9 +24,10 @@ LOSSLESS = 256 * 256  # pixels of a picture of which every one counts
 
 def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     """Return what the page shows of the answer to a query."""
-    classes, labels = (
-        short_names(DATASETS[run.config.dataset].classes),
-        {neighbor.label for neighbor in answer.neighbors},
+    classes = short_names(DATASETS[run.config.dataset].classes)
+    history = None if answer.step is not None else query_neighbor_history(run, answer, len(answer.neighbors))
+    labels = {neighbor.label for neighbor in answer.neighbors}.union(
+        () if history is None else history["labels"].values()
     )
     result: QueryAnswer = {
         "near": [(item, label, round(distance, 4)) for item, distance, label in answer.neighbors],
@@ -37,7 +38,7 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
         "steps": [_thumbnail(step) for step in answer.steps],
         "far": answer.confidence["sentence"],
         "basis": answer.confidence["basis"],
-        "history": None if answer.step is not None else query_neighbor_history(run, answer, len(answer.neighbors)),
+        "history": history,
         "places": _places(run, answer),
         "frame": None if answer.frame is None else _frame(answer.frame),
         "frames": [_frame(frame) for frame in answer.frames],

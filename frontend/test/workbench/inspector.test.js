@@ -3,6 +3,7 @@ import "../helpers.js";
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
+  answerAt,
   captionOf,
   countOf,
   differs,
@@ -47,6 +48,24 @@ test("why some neighbors of an example are of another class is said with ranks, 
       "cat is 0.100 away. A vote of all 5 is for class cat, by 3 to 2.",
   );
   assert.equal(whySentence({ ...data, neighbors: near.filter(({ label }) => !label) }), "", "nothing to explain");
+});
+
+test("a query is answered by the net of the step that the map shows", () => {
+  const steps = [0, 10, 30];
+  const near = [[[4, 0.3], [5, 0.4], [6, 0.5]], [[5, 0.1], [4, 0.2], [6, 0.3]], [[5, 0.1], [6, 0.2], [4, 0.3]]]; // prettier-ignore
+  const history = { steps, near, labels: { 4: 0, 5: 1, 6: 1 } };
+  const answer = {
+    near: [[5, 1, 0.1]],
+    classes: { 0: "cat", 1: "dog" },
+    vote: { label: 1 },
+    title: "Surely dog",
+    history,
+  };
+  const listed = (moment) => answerAt(answer, moment);
+  assert.equal(listed(null), answer, "the whole answer at the end");
+  assert.deepEqual([listed(12).step, listed(12).near[0], listed(12).title], [10, [5, 1, 0.1], "dog"]);
+  assert.deepEqual([listed(0).step, listed(0).near[0]], [0, [4, 0, 0.3]]);
+  assert.equal(answerAt({ ...answer, history: null, step: 7 }, 5).step, 7, "of a net that trains");
 });
 
 test("no neighbors, no sentence", () => assert.equal(summaryOf({ subject: { label: 0 }, neighbors: [], classes }), ""));

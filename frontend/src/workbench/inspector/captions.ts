@@ -4,7 +4,7 @@ import { UNLABELED } from "../../lib/palette.ts";
 
 import type { ClassGroup, Selection } from "../../lib/selection.ts";
 import type { Metric } from "../store.ts";
-import type { InspectorProps, ItemNeighbors, Subject } from "../../protocol.ts";
+import type { InspectorProps, ItemNeighbors, QueryAnswer, Subject } from "../../protocol.ts";
 
 /** A neighbor of the image in question. */
 export interface InspectedNeighbor {
@@ -37,6 +37,36 @@ export function differs({ classes }: Pick<Inspected, "classes">, label: number, 
   return label !== own && ![label, own].some((one) => classOf({ classes }, one) === UNLABELED);
 }
 
+/**
+ * The answer to a query by the kept net of a finished run that comes before a moment, among the tracked images; the whole
+ * answer at the end (null) and while a net trains.
+ */
+export function answerAt(answer: QueryAnswer, moment: number | null): QueryAnswer {
+  const { history } = answer;
+  if (moment === null || !history) return answer;
+  const at = Math.max(
+    0,
+    history.steps.findLastIndex((step) => step <= moment),
+  );
+  const near = history.near[at].map(([item, distance]): [number, number, number] => [
+    item,
+    history.labels[item],
+    distance,
+  ]);
+  const labels = near.map(([, label]) => label);
+  const count = (label: number) => labels.filter((other) => other === label).length;
+  const label = labels.reduce((best, other) => (count(other) > count(best) ? other : best));
+  return {
+    ...answer,
+    near,
+    vote: { label },
+    title: answer.classes[label],
+    far: null,
+    basis: "",
+    step: history.steps[at],
+  };
+}
+
 const NEAR_RANK_FACTOR = 3; // a neighbor among the k nearest is near on the map when it is among the 3 k nearest there
 
 /** Number of neighbors that agree with the image's class or, for a query, with each other. */
@@ -54,8 +84,8 @@ export function trajectoryCaption({
   step,
 }: Pick<Inspected, "subject" | "trajectory_length" | "step">): string {
   if (!subject || subject.item !== undefined) return "";
-  if (step !== undefined) return "While the net trains, it is asked again at each snapshot.";
-  if (trajectory_length === undefined) return "";
+  if (trajectory_length === undefined)
+    return step === undefined ? "" : "While the net trains, it is asked again at each snapshot.";
   if (!trajectory_length) return "No trajectory: only the final model was saved.";
   return `Trajectory from ${trajectory_length} checkpoints, linearly interpolated.`;
 }

@@ -4,9 +4,10 @@ import { bus, type PinnedNeighbors } from "../../lib/bus.ts";
 import { within } from "../../lib/boundary.ts";
 import { h, setData, textButton } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
+import { momentOf } from "../../lib/neighbors.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import type { Selection } from "../../lib/selection.ts";
-import type { Inspected, WithSubject } from "./captions.ts";
+import { answerAt, type Inspected, type WithSubject } from "./captions.ts";
 import { Example, EXAMPLE_HINT, whyView } from "./example.ts";
 import { contactSheet } from "./contactSheet.ts";
 import style from "./inspector.css";
@@ -56,6 +57,7 @@ class Inspector {
   private body = h("div", "answer");
   private queries = new QueryPanel(() => this.showTab());
   private lastAnswer: QueryAnswer | null = null; // what the map and the history were given last
+  private shownAnswer: QueryAnswer | null = null; // that, as it was at the step that the map shows
   private logits = new LogitsView();
   private example = new Example(() => this.show());
   private closeWhy = () => {}; // stops keeping the answer to "Why?" open
@@ -84,6 +86,7 @@ class Inspector {
       }),
       bus.on("ranks", () => this.updateMapRanks()),
       bus.on("neighbors", (answer) => answer.run === this.props.run && this.take(answer)),
+      bus.on("frame", ({ run }) => run === this.props.run && this.queries.answer?.history && this.showTab()),
     ];
     this.selection = bus.last("selection") ?? null;
     this.sheet = this.selection !== null;
@@ -119,10 +122,13 @@ class Inspector {
   private showTab(): void {
     const { answer } = this.queries;
     const source = this.data.query;
-    this.view = this.queries.tab === "Selected" || !source ? this.data : this.ofQuery(answer, source);
-    if (answer !== this.lastAnswer) {
-      this.lastAnswer = answer;
-      if (answer && source) this.publish(answer, source);
+    const now = answer && source ? answerAt(answer, momentOf(source.run)) : answer;
+    const shown = now && now.step === this.shownAnswer?.step && answer === this.lastAnswer ? this.shownAnswer : now;
+    this.view = this.queries.tab === "Selected" || !source ? this.data : this.ofQuery(shown, source);
+    const isNew = answer !== this.lastAnswer;
+    if (isNew || shown !== this.shownAnswer) {
+      [this.lastAnswer, this.shownAnswer] = [answer, shown];
+      if (answer && shown && source) this.publish(answer, shown, source, isNew);
       else bus.emit("query", null);
     }
     this.show();
@@ -132,9 +138,14 @@ class Inspector {
     return answer ? inspectedOf(answer, source) : { neighbors: [], placeholder: "" };
   }
 
-  private publish({ near, places, history, step }: QueryAnswer, { run }: QuerySource): void {
+  private publish(
+    { places, history, step }: QueryAnswer,
+    { near }: QueryAnswer,
+    { run }: QuerySource,
+    isNew: boolean,
+  ): void {
     bus.emit("query", { run, places, neighbors: near.map(([item]) => item), open: step !== undefined });
-    if (history?.steps) bus.emit("query-history", { run, history });
+    if (isNew && history?.steps) bus.emit("query-history", { run, history });
   }
 
   private select(selection: Selection | null): void {
