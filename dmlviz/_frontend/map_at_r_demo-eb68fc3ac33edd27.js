@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.workbench/page-604e681c17ca4f5a.js";

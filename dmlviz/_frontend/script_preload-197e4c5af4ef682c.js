@@ -1,1 +1,0 @@
-export { script_preload as default } from "../dmlviz.workbench/page-604e681c17ca4f5a.js";
