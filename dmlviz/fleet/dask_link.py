@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as NoAnswer
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 CALL_TIMEOUT_S = 3.0  # seconds for a machine to answer a question
 RESULT_TIMEOUT_S = 120.0  # seconds for a packed run to come
+NOTICE_S = 1.0  # seconds in which a client that lost its task sees that it lost the scheduler
 log = logging.getLogger(__name__)
 
 
@@ -85,6 +87,9 @@ class DaskLink:
             assert isinstance(error, BaseException)
             raise error
         if future.status != "finished":
+            until = time.monotonic() + NOTICE_S
+            while self._client.status == "running" and time.monotonic() < until:
+                time.sleep(0.05)
             raise MachineLostError(f"{name} was lost." if self._client.status == "running" else "The fleet was lost.")
         try:
             return bytes(future.result(timeout=RESULT_TIMEOUT_S))

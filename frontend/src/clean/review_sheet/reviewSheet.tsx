@@ -96,7 +96,11 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
     const { answer: before, rows } = this;
     const share = answer.share || (before.state === "running" ? before.share : 0);
     const { state, part, words } = answer;
-    if (!before.state) this.decisions = { ...Object.assign(this.saved, answer.decisions) };
+    if (!before.state) {
+      this.decisions = { ...Object.assign(this.saved, answer.decisions) };
+      const left = JSON.parse(sessionStorage.getItem(this.outbox) ?? "[]") as ReviewAction[];
+      for (const action of left) this.take(action); // which the page before sent, and had no answer to
+    }
     if (this.tagging || (before.state === state && before.part === part)) {
       this.answer = { ...before, words, share };
       return;
@@ -259,6 +263,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
     this.decisions[action.image] = applied(this.decisions[action.image], action);
     this.refusals[action.image] = undefined;
     this.waiting.push(action);
+    this.keep();
     if (this.waiting.length === 1) this.heed(this.send());
   }
 
@@ -270,14 +275,25 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
       try {
         await this.post(sent);
         waiting.splice(0, sent.length);
+        this.keep();
         for (const action of sent) saved[action.image] = applied(saved[action.image], action);
       } catch (error) {
         for (const { image } of waiting.splice(0)) this.refusals[image] = `Not saved: ${messageOf(error)}`;
+        this.keep();
         this.decisions = { ...saved };
         this.draw();
       }
     }
     rerun(this.props.host); // for what stands beside the sheet
+  }
+
+  private get outbox(): string {
+    return `dmlviz.decisions.${this.props.url}`;
+  }
+
+  /** Keep in the tab what the server does not have yet, for a page that is loaded anew before there is an answer. */
+  private keep(): void {
+    sessionStorage.setItem(this.outbox, JSON.stringify(this.waiting));
   }
 
   private post = (actions: ReviewAction[]): Promise<unknown> =>
