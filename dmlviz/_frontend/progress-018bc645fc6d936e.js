@@ -1,1 +1,0 @@
-export { progress as default } from "../dmlviz.workbench/page-84056f2385e55c86.js";
