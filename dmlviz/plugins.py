@@ -34,12 +34,11 @@ from dmlviz import metrics
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS, SamplerSpec
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.losses._shared import distance, margin, reduction, scale
 from dmlviz.catalog.metrics import METRICS, MetricSpec
-from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.miners import MINERS, MinerSpec
 from dmlviz.catalog.nets import NETS, NetSpec
 from dmlviz.catalog.pair_thresholds import PairThresholds
-from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
+from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec, distance, margin, reduction, scale
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.errors import UserError
 from dmlviz.parts import PLUGGED
@@ -104,7 +103,7 @@ def miner(
 ) -> Callable[[F], F]:
     """Declare a miner: a function of a `dmlviz.miners.base.MinerBatch` that returns `Pairs` or `Triplets`.
 
-    `tuple_kind` is "pairs" or "triplets"; `fields` are further ones of `dmlviz.catalog.parameters.MinerSpec`.
+    `tuple_kind` is "pairs" or "triplets"; `fields` are further ones of `dmlviz.catalog.miners.MinerSpec`.
     """
     if tuple_kind not in ("pairs", "triplets"):
         raise UserError(f'A miner makes "pairs" or "triplets"; got tuple_kind={tuple_kind!r}.')

@@ -3,29 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dmlviz.catalog.parameters import Parameter, Spec, brief, parse_literal
+from dmlviz.catalog.parameters import Spec, brief, parse_literal, specs
 from dmlviz.errors import UserError
 
-
-def _strength(name: str, maximum: float, step: float, text: str) -> Parameter:
-    return Parameter(name=name, kind=float, default=0.0, minimum=0, maximum=maximum, step=step, help=f"{text}; 0: off")
-
-
-AUGMENTATION = Spec(
-    name="augmentation",
-    title="Augmentation",
-    summary="Changes each image of a batch at random, differently every time, so that the net learns what not to look "
-    "at.",
-    when_to_use="With few training images, and always in training without labels: what the augmentation changes is "
-    "what the net learns to ignore.",
-    parameters=(
-        _strength("crop", 0.9, 0.05, "largest share of the area that a crop leaves out; the rest is scaled up again"),
-        _strength("shift", 0.5, 0.05, "largest shift, as a share of the image's side"),
-        _strength("rotate", 180, 5, "largest rotation in degrees, either way"),
-        _strength("erase", 0.5, 0.05, "largest share of the area of a rectangle that is erased, in every second image"),
-        _strength("jitter", 1, 0.05, "largest change of brightness and contrast (of saturation too, in color)"),
-    ),
-)
+AUGMENTATION = specs(Spec, "setting")[0]
 
 
 def check_strengths(value: Any) -> dict[str, float]:

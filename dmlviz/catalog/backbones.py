@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dmlviz.catalog.dataset_spec import DatasetSpec
-from dmlviz.catalog.parameters import Catalog, Spec, texts
+from dmlviz.catalog.parameters import Catalog, Spec, specs
 
 OF_TIMM = "timm:"  # before the name of any net of timm
 _ANY_OF_TIMM = re.compile(rf"{OF_TIMM}([a-zA-Z0-9_.]{{1,90}})")
@@ -41,8 +41,13 @@ class BackboneSpec(Spec):
     std: tuple[float, float, float] = (0.229, 0.224, 0.225)
 
 
-_RESNET = ("layer1", "layer2", "layer3", "layer4")
-_TIMM_VIT = tuple(f"blocks.{number}" for number in range(12))
+_TIMM_VIT = {"blocks": tuple(f"blocks.{number}" for number in range(12))}
+_BLOCKS = {
+    "vit_b_16": {"blocks": tuple(f"encoder.layers.encoder_layer_{number}" for number in range(12))},
+    "vit_s_16": _TIMM_VIT,
+    "dinov2_s_14": _TIMM_VIT,
+    "clip_b_16": _TIMM_VIT,
+}
 
 
 class BackboneCatalog(Catalog[BackboneSpec]):
@@ -68,85 +73,7 @@ class BackboneCatalog(Catalog[BackboneSpec]):
         return super().__contains__(name) or (isinstance(name, str) and bool(_ANY_OF_TIMM.fullmatch(name)))
 
 
-BACKBONES = BackboneCatalog(
-    "backbone",
-    [
-        BackboneSpec(
-            **texts("backbone", "resnet18"),
-            dimensions=512,
-            head="fc",
-            blocks=_RESNET,
-            training_ms=40,
-            weights="ResNet18_Weights.IMAGENET1K_V1",
-            batch_norm=True,
-        ),
-        BackboneSpec(
-            **texts("backbone", "resnet50"),
-            dimensions=2048,
-            head="fc",
-            blocks=_RESNET,
-            training_ms=97,
-            weights="ResNet50_Weights.IMAGENET1K_V2",
-            batch_norm=True,
-        ),
-        BackboneSpec(
-            **texts("backbone", "efficientnet_b0"),
-            dimensions=1280,
-            head="classifier.1",
-            blocks=tuple(f"features.{number}" for number in range(1, 8)),
-            training_ms=26,
-            weights="EfficientNet_B0_Weights.IMAGENET1K_V1",
-            batch_norm=True,
-        ),
-        BackboneSpec(
-            **texts("backbone", "convnext_tiny"),
-            dimensions=768,
-            head="classifier.2",
-            blocks=("features.1", "features.2", "features.4", "features.6"),
-            training_ms=115,
-            weights="ConvNeXt_Tiny_Weights.IMAGENET1K_V1",
-        ),
-        BackboneSpec(
-            **texts("backbone", "vit_b_16"),
-            dimensions=768,
-            head="heads.head",
-            blocks=tuple(f"encoder.layers.encoder_layer_{number}" for number in range(12)),
-            training_ms=267,
-            weights="ViT_B_16_Weights.IMAGENET1K_V1",
-        ),
-        BackboneSpec(
-            **texts("backbone", "vit_s_16"),
-            dimensions=384,
-            head="head",
-            blocks=_TIMM_VIT,
-            training_ms=80,
-            weights="vit_small_patch16_224.augreg_in21k_ft_in1k",
-            library="timm",
-            mean=(0.5, 0.5, 0.5),
-            std=(0.5, 0.5, 0.5),
-        ),
-        BackboneSpec(
-            **texts("backbone", "dinov2_s_14"),
-            dimensions=384,
-            head="head",
-            blocks=_TIMM_VIT,
-            training_ms=114,
-            weights="vit_small_patch14_dinov2.lvd142m",
-            library="timm",
-        ),
-        BackboneSpec(
-            **texts("backbone", "clip_b_16"),
-            dimensions=768,
-            head="head",
-            blocks=_TIMM_VIT,
-            training_ms=292,
-            weights="vit_base_patch16_clip_224.openai",
-            library="timm",
-            mean=(0.48145466, 0.4578275, 0.40821073),
-            std=(0.26862954, 0.26130258, 0.27577711),
-        ),
-    ],
-)
+BACKBONES = BackboneCatalog("backbone", specs(BackboneSpec, "backbone", _BLOCKS))
 
 
 def blocks_of(dataset: DatasetSpec) -> int:

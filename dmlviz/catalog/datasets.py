@@ -10,9 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from dmlviz.catalog import custom_datasets
-from dmlviz.catalog.dataset_spec import DatasetSpec, Framing
-from dmlviz.catalog.made_datasets import MADE
-from dmlviz.catalog.parameters import Catalog, Spec, texts
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.parameters import Catalog, Spec, specs
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.storage.paths import data_root
 from dmlviz.storage.run_schema.descriptions import DATASET
@@ -133,66 +132,18 @@ class SamplerSpec(Spec):
     tuple_kind: str = ""
 
 
-_DIGITS = tuple("0123456789")
+# Numbered classes: how many, and with how many digits.
+_CLASSES = {"identities": (1501, 4), "sketches": (8000, 4), "patches": (2160, 4), "tracks": (250, 3)}
 
 DATASETS = Datasets(
-    [
-        DatasetSpec(
-            **texts("dataset", "mnist"),
-            classes=_DIGITS,
-            size=28,
-            mean=0.1307,
-            std=0.3081,
-            framing=Framing(box=20, by_mass=True),  # checked by tests/bench/bench_query.py
-        ),
-        DatasetSpec(
-            **texts("dataset", "fashion_mnist"),
-            classes=("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Boot"),
-            size=28,
-            mean=0.2860,
-            std=0.3530,
-            framing=Framing(box=28, photographs=True),  # checked by tests/bench/bench_query.py
-        ),
-        DatasetSpec(
-            **texts("dataset", "kmnist"),
-            classes=("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"),
-            size=28,
-            mean=0.1918,
-            std=0.3483,
-            framing=Framing(box=26),  # a guess: its authors do not say
-        ),
-        DatasetSpec(
-            **texts("dataset", "emnist_letters"),
-            classes=tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
-            size=28,
-            mean=0.1722,
-            std=0.3309,
-            first_label=1,
-            transposed=True,
-            # Letters are put into the middle of a square with a border of 2 pixels, which is then made 28 × 28
-            # (Cohen et al. 2017; that the border is of 2 pixels of the 28 is our reading). Not checked on the data.
-            framing=Framing(box=24),
-        ),
-        DatasetSpec(
-            **texts("dataset", "digits"),
-            classes=_DIGITS,
-            size=8,
-            mean=0.3048,
-            std=0.3757,
-            framing=Framing(box=8, block_counts=True),
-        ),
-        *MADE,
-    ],
+    specs(
+        DatasetSpec,
+        "dataset",
+        {
+            name: {"classes": tuple(f"{number:0{digits}d}" for number in range(count))}
+            for name, (count, digits) in _CLASSES.items()
+        },
+    )
 )
 
-SAMPLERS = Catalog(
-    "sampler",
-    [
-        SamplerSpec(**texts("sampler", "balanced"), by_class=True),
-        SamplerSpec(**texts("sampler", "shuffled")),
-        SamplerSpec(**texts("sampler", "episodes"), by_class=True),
-        SamplerSpec(**texts("sampler", "anchor_neighbor"), by_class=True),
-        SamplerSpec(**texts("sampler", "random_pairs"), tuple_kind="pairs"),
-        SamplerSpec(**texts("sampler", "random_triplets"), tuple_kind="triplets"),
-    ],
-)
+SAMPLERS = Catalog("sampler", specs(SamplerSpec, "sampler"))

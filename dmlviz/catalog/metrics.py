@@ -4,15 +4,16 @@ import math
 import re
 from dataclasses import dataclass
 
-from dmlviz.catalog.parameters import Catalog, Spec, texts
+from dmlviz.catalog.parameters import Catalog, Spec, specs
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSpec(Spec):
     """A metric by the key that `evaluate` gives it (k in a name stands for the numbers asked for).
 
-    Its values lie in [`low`, `high`], None where there is no bound; `better` is "higher", "lower" or, for a description
-    rather than a score, "". `three_spaces`: whether the topic "Three spaces" of Learn shows what it can distinguish.
+    Its values lie in [`low`, `high`], None or infinity where there is no bound; `better` is "higher", "lower" or, for a
+    description rather than a score, "". `three_spaces`: whether the topic "Three spaces" of Learn shows what it can
+    distinguish.
     """
 
     low: float = 0
@@ -23,56 +24,12 @@ class MetricSpec(Spec):
     @property
     def range(self) -> str:
         """Its values in words."""
-        ends = f"{self.low:g} or more" if self.high is None else f"{self.low:g} to {self.high:g}".replace("-", "−")
+        ends = f"{self.low:g} or more" if self.high in (None, math.inf) else f"{self.low:g} to {self.high:g}"
+        ends = ends.replace("-", "−")
         return f"{ends}; {self.better} is better" if self.better else ends
 
 
-METRICS = Catalog(
-    "metric",
-    [
-        MetricSpec(**texts("metric", "precision_at_1"), three_spaces=True),
-        MetricSpec(**texts("metric", "recall_at_k")),
-        MetricSpec(**texts("metric", "cmc_at_k")),
-        MetricSpec(**texts("metric", "recall_at_1_percent")),
-        MetricSpec(**texts("metric", "r_precision")),
-        MetricSpec(**texts("metric", "map_at_r"), three_spaces=True),
-        MetricSpec(**texts("metric", "map")),
-        MetricSpec(**texts("metric", "mrr")),
-        MetricSpec(**texts("metric", "knn_accuracy")),
-        MetricSpec(**texts("metric", "nearest_mean_accuracy")),
-        MetricSpec(**texts("metric", "head_accuracy")),
-        MetricSpec(**texts("metric", "knn_probe_accuracy")),
-        MetricSpec(**texts("metric", "linear_probe_accuracy")),
-        MetricSpec(**texts("metric", "nmi"), three_spaces=True),
-        MetricSpec(**texts("metric", "ami"), low=-1),
-        MetricSpec(**texts("metric", "pairwise_f1"), three_spaces=True),
-        MetricSpec(**texts("metric", "roc_auc")),
-        MetricSpec(**texts("metric", "eer"), better="lower"),
-        MetricSpec(**texts("metric", "fpr_at_95_recall"), better="lower"),
-        MetricSpec(**texts("metric", "accuracy_10_fold")),
-        MetricSpec(
-            **texts("metric", "mean_positive_distance"),
-            high=None,
-            better="",
-        ),
-        MetricSpec(
-            **texts("metric", "mean_negative_distance"),
-            high=None,
-            better="",
-        ),
-        MetricSpec(
-            **texts("metric", "effective_rank"),
-            high=None,
-            better="",
-        ),
-        MetricSpec(
-            **texts("metric", "mean_norm"),
-            high=None,
-            better="",
-        ),
-        MetricSpec(**texts("metric", "collapsed"), better="lower"),
-    ],
-)
+METRICS = Catalog("metric", specs(MetricSpec, "metric"))
 
 
 def metric_of(key: str) -> MetricSpec | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.dataset_spec import DatasetSpec
-from dmlviz.catalog.parameters import Catalog, Spec, texts
+from dmlviz.catalog.parameters import Catalog, Spec, specs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,17 +21,7 @@ class NetSpec(Spec):
     batch_norm: bool = False
 
 
-NETS = Catalog(
-    "net",
-    [
-        NetSpec(**texts("net", "small")),
-        NetSpec(**texts("net", "lenet")),
-        NetSpec(**texts("net", "linear"), takes_features=True),
-        NetSpec(**texts("net", "mlp"), takes_features=True),
-        NetSpec(**texts("net", "protonet"), batch_norm=True),
-        NetSpec(**texts("net", "resnet18"), batch_norm=True),
-    ],
-)
+NETS = Catalog("net", specs(NetSpec, "net"))
 
 
 def nets_for(dataset: DatasetSpec) -> Sequence[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
+from pydantic import ConfigDict, TypeAdapter
 
 from dmlviz.catalog import class_scores
 from dmlviz.catalog.pair_thresholds import PairThresholds, default_thresholds
@@ -148,6 +149,8 @@ class Spec:
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
 
+    __pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
     def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return every parameter with its value, defaults filled in; raise UserError for a wrong one."""
         by_name = {parameter.name: parameter for parameter in self.parameters}
@@ -158,15 +161,6 @@ class Spec:
         return {
             name: parameter.check(self.name, values.get(name, parameter.default)) for name, parameter in by_name.items()
         }
-
-
-_TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
-
-
-def texts(kind: str, name: str) -> dict[str, Any]:
-    """Return the name of a spec and the fields that `texts.toml` has for it."""
-    fields: dict[str, Any] = _TEXTS[kind][name]
-    return {"name": name} | fields | {"aliases": tuple(fields.get("aliases", ()))}
 
 
 Params = Mapping[str, Any]
@@ -259,17 +253,55 @@ class LossSpec(Spec):
         return self.thresholds(params, weights)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MinerSpec(Spec):
-    """A miner.
+D = TypeVar("D", bound=Spec)
+_TABLES = tomllib.loads(Path(__file__).with_name("specs.toml").read_text(encoding="utf-8"))
+_KINDS: Mapping[str, type] = {"float": float, "int": int, "bool": bool, "str": str}
 
-    tuple_kind: Kind of the selected tuples, "pairs" or "triplets".
-    remedy_for: The alarm against which it is suggested ("collapsed", "inactive"), or "" for none; see
-        dmlviz/training/suggestions.py.
+
+def parameter(name: str, *, like: str = "", **fields: Any) -> Parameter:
+    """Return a parameter with these fields, and those of the line `like` of [parameter] in specs.toml.
+
+    It is of the kind of its default, where no `kind` names one.
     """
+    fields = (_TABLES["parameter"][like] if like else {}) | fields
+    kind = _KINDS[fields.pop("kind", type(fields["default"]).__name__)]
+    frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    return Parameter(name=name, kind=kind, **frozen)
 
-    tuple_kind: str
-    remedy_for: Literal["", "collapsed", "inactive"] = ""
+
+def margin(default: float, text: str, *, name: str = "margin", minimum: float = 0, maximum: float = 100) -> Parameter:
+    """Return a parameter for a margin on a distance or a cosine."""
+    return parameter(name, like="margin", default=float(default), minimum=minimum, maximum=maximum, help=text)
+
+
+def scale(default: float, text: str, *, name: str = "scale", maximum: float = 1000) -> Parameter:
+    """Return a parameter for a positive factor on a score."""
+    return parameter(name, like="scale", default=float(default), maximum=maximum, help=text)
+
+
+def distance(default: str = "euclidean") -> Parameter:
+    """Return a parameter for the distance inside the hinge."""
+    return parameter("distance", like="distance", default=default)
+
+
+def reduction(default: str = "mean") -> Parameter:
+    """Return a parameter for the reduction of a batch's terms to one number."""
+    return parameter("reduction", like="reduction", default=default)
+
+
+def specs(cls: type[D], table: str, code: Mapping[str, Mapping[str, Any]] | None = None) -> list[D]:
+    """Return the specs that a table of specs.toml has, in its order.
+
+    `code` has, by name, the fields that are functions or made by one.
+    """
+    code, rows, read = code or {}, _TABLES[table], TypeAdapter(cls).validate_python
+    if unknown := code.keys() - rows.keys():
+        raise ValueError(f"specs.toml has no [{table}.{min(unknown)}]")
+    made = []
+    for name, fields in rows.items():
+        parameters = tuple(parameter(key, **row) for key, row in fields.get("parameters", {}).items())
+        made.append(read({"name": name, **fields, "parameters": parameters, **code.get(name, {})}))
+    return made
 
 
 def describe_unknown(noun: str, name: object, titles: Mapping[str, str]) -> str:
@@ -287,9 +319,6 @@ def describe_unknown(noun: str, name: object, titles: Mapping[str, str]) -> str:
         near = [*dict.fromkeys(by_spelling[spelling] for spelling in spelled_alike)][:SIMILAR_NAMES]
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"choose one of {', '.join(titles)}."
     return f"There is no {noun} called {brief(name)}: {hint}"
-
-
-D = TypeVar("D", bound=Spec)
 
 
 class Catalog(Mapping[str, D], Generic[D]):

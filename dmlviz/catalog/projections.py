@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dmlviz.catalog import projection_checks as checks
-from dmlviz.catalog.parameters import Catalog, Parameter, Params, Spec, texts
+from dmlviz.catalog.parameters import Catalog, Params, Spec, specs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,157 +57,20 @@ class ProjectionSpec(Spec):
         return (self.linear or self.resumable) and not self.native
 
 
-def _component(axis: str, default: int) -> Parameter:
-    return Parameter(
-        name=axis,
-        kind=int,
-        default=default,
-        minimum=1,
-        maximum=1024,
-        step=1,
-        help=f"component drawn along {axis}; 1 is the direction of the largest variance",
-    )
-
-
-METRIC = Parameter(
-    name="metric",
-    kind=str,
-    default="euclidean",
-    choices=("euclidean", "cosine"),
-    help="distance by which points are neighbors",
-)
-
 PROJECTIONS = Catalog(
     "projection",
-    [
-        ProjectionSpec(
-            **texts("projection", "plane"),
-            linear=True,
-            native=True,
-            module="dmlviz.projection.linear",
-            identity=True,
-            check_points=checks.check_plane,
-        ),
-        ProjectionSpec(
-            **texts("projection", "fan"),
-            linear=True,
-            native=True,
-            module="dmlviz.projection.linear",
-            needs_labels=True,
-        ),
-        ProjectionSpec(
-            **texts("projection", "pca"),
-            linear=True,
-            module="dmlviz.projection.linear",
-            check_params=checks.check_different_axes,
-            check_points=checks.check_components,
-            limits=checks.component_limits,
-            parameters=(
-                _component("x", 1),
-                _component("y", 2),
-                _component("z", 3),
-                Parameter(
-                    name="fitted",
-                    kind=str,
-                    default="one",
-                    choices=("one", "all", "each"),
-                    help="to one epoch (the one drawn; in a replay, the last), to all together, or in a replay to each",
-                ),
-            ),
-        ),
-        ProjectionSpec(
-            **texts("projection", "tsne"),
-            linear=False,
-            module="dmlviz.projection.tsne",
-            in_page=True,
-            resumable=True,
-            slow_in_3d=3000,
-            limits=checks.perplexity_limit,
-            parameters=(
-                Parameter(
-                    name="perplexity",
-                    kind=float,
-                    default=30.0,
-                    minimum=1,
-                    maximum=200,
-                    step=1,
-                    help="how many neighbors count for each point",
-                ),
-                Parameter(
-                    name="iterations",
-                    kind=int,
-                    default=600,
-                    minimum=10,
-                    maximum=5000,
-                    step=50,
-                    help="steps of the layout",
-                ),
-                Parameter(
-                    name="exaggeration",
-                    kind=float,
-                    default=12.0,
-                    minimum=1,
-                    maximum=50,
-                    step=1,
-                    help="how strongly neighbors pull at the start",
-                ),
-                Parameter(
-                    name="attraction",
-                    kind=float,
-                    default=1.0,
-                    minimum=0.2,
-                    maximum=30,
-                    step=0.1,
-                    help="how strongly neighbors pull afterwards: 1 is t-SNE, 4 looks like UMAP, 30 like a spectral "
-                    "layout (Böhm, Berens, Kobak, JMLR 2022)",
-                ),
-                METRIC,
-            ),
-        ),
-        ProjectionSpec(
-            **texts("projection", "umap"),
-            linear=False,
-            module="dmlviz.projection.umap",
-            in_page=True,
-            resumable=True,
-            limits=checks.neighbors_limit,
-            parameters=(
-                Parameter(
-                    name="neighbors",
-                    kind=int,
-                    default=15,
-                    minimum=2,
-                    maximum=200,
-                    step=1,
-                    help="how many neighbors each point is linked to",
-                ),
-                Parameter(
-                    name="min_dist",
-                    kind=float,
-                    default=0.1,
-                    minimum=0,
-                    maximum=1,
-                    step=0.05,
-                    help="how close points may be drawn",
-                ),
-                Parameter(
-                    name="iterations",
-                    kind=int,
-                    default=200,
-                    minimum=10,
-                    maximum=2000,
-                    step=10,
-                    help="steps of the layout",
-                ),
-                METRIC,
-                Parameter(
-                    name="supervised",
-                    kind=bool,
-                    default=False,
-                    help="supervised layout: labels influence the map, so classes can separate even if the "
-                    "embedding does not",
-                ),
-            ),
-        ),
-    ],
+    specs(
+        ProjectionSpec,
+        "projection",
+        {
+            "plane": {"check_points": checks.check_plane},
+            "pca": {
+                "check_params": checks.check_different_axes,
+                "check_points": checks.check_components,
+                "limits": checks.component_limits,
+            },
+            "tsne": {"limits": checks.perplexity_limit},
+            "umap": {"limits": checks.neighbors_limit},
+        },
+    ),
 )

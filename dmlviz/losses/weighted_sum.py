@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from dmlviz.catalog.losses.sums import LossChoice
+from dmlviz.catalog.losses import LossChoice
 from dmlviz.losses import build
 from dmlviz.losses.base import Loss
 from dmlviz.losses.registry import REGISTRY

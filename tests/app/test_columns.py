@@ -16,7 +16,6 @@ from pyarrow import parquet
 
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.made_datasets import CAMERAS
 from dmlviz.config import TrainConfig
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
@@ -160,7 +159,7 @@ def test_roles_of_made_images_are_columns_in_the_order_of_the_spec(folder):
     np.save(run.path / "labels.npy", test.labels)
     assert has_columns(run, root)
     infos = {info["name"]: info["values"] for info in column_infos(run, root)}
-    assert infos["camera"] == list(CAMERAS)
+    assert infos["camera"] == list(DATASETS["identities"].roles["camera"])
     assert infos["query"] == ["gallery", "query"]
     assert infos["model"] == list(DATASETS["digits"].classes)
     codes = np.frombuffer(column_bytes(run, root, "camera"), "<f4")

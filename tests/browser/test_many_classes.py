@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.made_datasets import CAMERAS
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +31,7 @@ def test_many_classes_can_be_found_pointed_at_selected_and_read(person):
         page.locator("[data-tool=markers]").click()
         person.map_has("markers", markers)
     page.locator(".view > summary").click()
-    expect(legend.get_by_role("listitem")).to_have_text(CAMERAS)
+    expect(legend.get_by_role("listitem")).to_have_text(DATASETS["identities"].roles["camera"])
 
     last = 6007  # an image of the last class
     page.mouse.move(*person.place_of(last))

@@ -13,12 +13,13 @@ from scipy.spatial.distance import cdist
 from sklearn.manifold import TSNE, trustworthiness
 from threadpoolctl import threadpool_limits
 
-from dmlviz.catalog.reference_projections import METRICS
+from dmlviz.catalog.projection_engines import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection import check, place_on, project, projection_quality, reference, registry
 
 SMALL = {"perplexity": 10, "iterations": 250}
+METRICS = next(one.choices for one in REFERENCES["tsne"].parameters if one.name == "metric")
 
 
 def reference_tsne(**params: object) -> ProjectionConfig:

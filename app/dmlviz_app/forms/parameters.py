@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dmlviz.catalog.losses.sums import LossChoice
+from dmlviz.catalog.losses import LossChoice
 from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
 from dmlviz_app.forms.view_state import UIState

@@ -7,9 +7,8 @@ from typing import Any
 import streamlit as st
 
 from dmlviz.catalog.parameters import Spec
-from dmlviz.catalog.projection_engines import Engine, declaration, declarations
+from dmlviz.catalog.projection_engines import REFERENCES, Engine, declaration, declarations
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
-from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.lessons import LESSONS, Lesson, Task
 from dmlviz.runs.run import LIVE

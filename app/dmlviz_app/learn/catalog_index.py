@@ -9,9 +9,9 @@ from typing import Any
 from dmlviz.catalog.datasets import SAMPLERS, SamplerSpec
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import METRICS
-from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.miners import MINERS, MinerSpec
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalog, LossSpec, MinerSpec, Parameter, Spec
+from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.config import TrainConfig
 from dmlviz_app.feature import pages

@@ -6,9 +6,10 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import METRICS, MetricSpec
-from dmlviz.catalog.parameters import LossSpec, MinerSpec, Spec
+from dmlviz.catalog.miners import MinerSpec
+from dmlviz.catalog.parameters import LossSpec, Spec
+from dmlviz.catalog.projection_engines import REFERENCES
 from dmlviz.catalog.projections import ProjectionSpec
-from dmlviz.catalog.reference_projections import REFERENCES
 from dmlviz.config import TrainConfig
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.learn.catalog_index import (

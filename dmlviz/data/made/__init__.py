@@ -1,6 +1,6 @@
 """Data sets made from others: built once, seeded, kept in the data folder, the same on every machine. No torch.
 
-A data set is made when its spec has a `recipe` (see dmlviz/catalog/made_datasets.py). The recipe's function takes the
+A data set is made when its spec has a `recipe` (see dmlviz/catalog/specs.toml). The recipe's function takes the
 data set that it is made from and returns a training and a test split; the rest follows from the spec.
 """
 

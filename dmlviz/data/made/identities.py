@@ -3,10 +3,11 @@
 import numpy as np
 from scipy import ndimage
 
-from dmlviz.catalog.made_datasets import CAMERAS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.dataset import Dataset, Split
 from dmlviz.data.made.pixels import enlarge, noise, to_bytes
 
+CAMERAS = DATASETS["identities"].roles["camera"]
 SEED = 0
 TRAIN_IDENTITIES = 750  # those of Market-1501
 TEST_IDENTITIES = 751

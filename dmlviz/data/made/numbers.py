@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from dmlviz.catalog.made_datasets import NUMBERS
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.dataset import Dataset, Split
 from dmlviz.data.made.pixels import enlarge
 
+NUMBERS = DATASETS["numbers"].classes
 SEED = 0
 TRAIN_PER_CLASS = 320
 TEST_PER_CLASS = 40
