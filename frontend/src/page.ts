@@ -25,4 +25,4 @@ export { default as map_at_r_demo } from "./learn/map_at_r_demo/mapAtRDemo.tsx";
 export { default as ranking_toy } from "./learn/ranking_toy/rankingToy.tsx";
 export { default as classroom_bar } from "./classroom/classroomBar.tsx";
 export { default as classroom_board } from "./classroom/classroomBoard.tsx";
-export { default as batch_explorer } from "./batch_explorer/batchExplorer.ts";
+export { default as batch_explorer } from "./batch_explorer/batchExplorer.tsx";

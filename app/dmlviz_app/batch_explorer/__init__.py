@@ -7,5 +7,5 @@ FEATURE = Feature(
     name="batch_explorer",
     routes=lazy("dmlviz_app.batch_explorer.routes:routes"),
     kinds=BATCHES.kinds,
-    components=["batch_explorer/batchExplorer.ts"],
+    components=["batch_explorer/batchExplorer.tsx"],
 )

@@ -1,7 +1,6 @@
 // One recorded batch as the browser got it, with arrays out of base64. Pure: no DOM.
 import type { BatchAnswer, BatchTerms, ComparedTuples, SpriteSheets } from "../protocol.ts";
 import { decodeBase64 } from "../lib/base64.ts";
-import { ImageSpace } from "./distances.ts";
 
 /** Little-endian numbers, as every machine that has a browser keeps them. */
 const KINDS = { "<f4": Float32Array, "<i2": Int16Array, "<u4": Uint32Array, u1: Uint8Array } as const;
@@ -42,7 +41,7 @@ export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
 }
 
 /** A batch out of what dmlviz/runs/…/batches/STEP.json answers (see app/dmlviz_app/batch_explorer/payloads.py). */
-export function parseBatch(answer: BatchAnswer): LoadedBatch {
+export function parseBatch(answer: BatchAnswer, begun = ""): LoadedBatch {
   const { tuples } = answer;
   const n = answer.labels.length;
   const before = Float64Array.from(unpack(answer.before, "<f4"));
@@ -60,7 +59,7 @@ export function parseBatch(answer: BatchAnswer): LoadedBatch {
     force: unpack(answer.force, "<f4"),
     hardness: unpack(tuples.hardness, "u1"),
     centers: answer.centers && { ...answer.centers, places: unpack(answer.centers.places, "<f4") },
-    sheet: answer.sheet ?? { urls: [], tile: 1 },
+    sheet: { tile: 1, ...answer.sheet, urls: (answer.sheet?.urls ?? []).map((image) => `${image}?${begun}`) },
   };
 }
 
@@ -87,4 +86,53 @@ export function classBands(labels: number[], order: number[]): Band[] {
     else bands.push({ label: labels[image], from: place, to: place + 1 });
   });
   return bands;
+}
+
+/** The distance measure; "cosine" is 1 − cosine. */
+export type Measure = BatchAnswer["thresholds"]["measure"];
+
+const SHORTEST = 1e-12; // below this a point has no direction
+
+/** The embeddings of a batch. */
+export class ImageSpace {
+  private directions: Float64Array[] | null = null;
+
+  constructor(private readonly points: Float64Array[]) {}
+
+  /** The distance of images i and j; a cosine is 0 where one has no direction. */
+  distance(i: number, j: number, measure: Measure): number {
+    if (measure === "cosine") {
+      this.directions ??= this.points.map(direction);
+      return i === j ? 0 : 1 - dot(this.directions[i], this.directions[j]);
+    }
+    const squared = squaredDistance(this.points[i], this.points[j]);
+    return measure === "sqeuclidean" ? squared : Math.sqrt(squared);
+  }
+
+  /** All distances, n × n, row after row. */
+  matrix(measure: Measure): Float32Array<ArrayBuffer> {
+    const n = this.points.length;
+    const distances = new Float32Array(n * n);
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < i; j++) distances[i * n + j] = distances[j * n + i] = this.distance(i, j, measure);
+    }
+    return distances;
+  }
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let total = 0;
+  for (let k = 0; k < a.length; k++) total += a[k] * b[k];
+  return total;
+}
+
+function squaredDistance(a: Float64Array, b: Float64Array): number {
+  let total = 0;
+  for (let k = 0; k < a.length; k++) total += (a[k] - b[k]) ** 2;
+  return total;
+}
+
+function direction(point: Float64Array): Float64Array {
+  const length = Math.sqrt(dot(point, point));
+  return point.map((x) => (length < SHORTEST ? 0 : x / length));
 }

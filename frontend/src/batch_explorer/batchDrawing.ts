@@ -1,6 +1,7 @@
 // Draws a batch: its margins, comparisons, forces, images and class vectors, each onto the same canvas.
 import { maxOf } from "../lib/extent.ts";
 import { circle, line } from "../lib/canvas.ts";
+import { context2d } from "../lib/dom.ts";
 import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
 import type { BatchStage } from "./batchStage.ts";
 import { type Line, pickLines, type Shown, STROKES } from "./difficultyStyles.ts";
@@ -64,8 +65,28 @@ export interface CanvasLook {
   isSatisfied: (index: number) => boolean;
 }
 
+/** Draw the batch on the run's picture; returns the lines of its comparisons. */
+export function drawBatch(canvas: HTMLCanvasElement, stage: BatchStage, view: CanvasLook): Line[] {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const [across, down] = [width, height].map((side) => Math.round(side * view.pixels));
+  if (canvas.width !== across) canvas.width = across;
+  if (canvas.height !== down) canvas.height = down;
+  stage.fit(width, height, view.gone);
+  const context = context2d(canvas);
+  context.setTransform(view.pixels, 0, 0, view.pixels, 0, 0);
+  context.clearRect(0, 0, width, height);
+  drawBackground(context, stage, view);
+  if (view.gone > 0) drawMovement(context, stage, view);
+  const lines = view.lines ? drawComparisons(context, stage, view) : [];
+  if (view.lines && view.chosen !== null) drawMargin(context, stage, view.chosen, view);
+  if (view.arrows) drawForces(context, stage, view);
+  drawPoints(context, stage, view);
+  drawCenters(context, stage, view);
+  return lines;
+}
+
 /** The circle, and the arcs on it that a margin leaves to each class. */
-export function drawBackground(context: Context, stage: BatchStage, { theme, colors }: CanvasLook): void {
+function drawBackground(context: Context, stage: BatchStage, { theme, colors }: CanvasLook): void {
   const { centers, origin, terms } = stage.b;
   if (!terms?.arcs.length || !centers) return;
   const [x, y] = stage.place(origin[0], origin[1]);
@@ -84,7 +105,7 @@ export function drawBackground(context: Context, stage: BatchStage, { theme, col
 }
 
 /** The way of each image. */
-export function drawMovement(context: Context, stage: BatchStage, { theme }: CanvasLook): void {
+function drawMovement(context: Context, stage: BatchStage, { theme }: CanvasLook): void {
   context.strokeStyle = css(theme.text, 0.35);
   context.lineWidth = 1;
   context.beginPath();
@@ -96,7 +117,7 @@ export function drawMovement(context: Context, stage: BatchStage, { theme }: Can
 }
 
 /** Draws and returns the lines of the comparisons. */
-export function drawComparisons(context: Context, stage: BatchStage, view: CanvasLook): Line[] {
+function drawComparisons(context: Context, stage: BatchStage, view: CanvasLook): Line[] {
   const { b } = stage;
   const lines: Line[] = [];
   const list = pickLines(b, { shown: view.shown, of: view.of });
@@ -119,7 +140,7 @@ export function drawComparisons(context: Context, stage: BatchStage, view: Canva
 }
 
 /** Draws the thresholds of the chosen comparison, as circles around its first image. */
-export function drawMargin(context: Context, stage: BatchStage, index: number, { theme, negative }: CanvasLook): void {
+function drawMargin(context: Context, stage: BatchStage, index: number, { theme, negative }: CanvasLook): void {
   const { b } = stage;
   const [x, y] = stage.where(b.rows[index][0]);
   for (const { radius, what } of rings(b, b.rows[index])) {
@@ -133,7 +154,7 @@ export function drawMargin(context: Context, stage: BatchStage, index: number, {
 }
 
 /** The negative gradient at each image. */
-export function drawForces(context: Context, stage: BatchStage, { theme, of }: CanvasLook): void {
+function drawForces(context: Context, stage: BatchStage, { theme, of }: CanvasLook): void {
   const { b } = stage;
   const lengths = b.labels.map((_, i) => Math.hypot(b.push[2 * i], b.push[2 * i + 1]));
   const strongest = maxOf(lengths, 1e-30);
@@ -149,11 +170,7 @@ export function drawForces(context: Context, stage: BatchStage, { theme, of }: C
 }
 
 /** The images. */
-export function drawPoints(
-  context: Context,
-  stage: BatchStage,
-  { theme, colors, of, hover, involved }: CanvasLook,
-): void {
+function drawPoints(context: Context, stage: BatchStage, { theme, colors, of, hover, involved }: CanvasLook): void {
   for (let i = 0; i < stage.b.n; i++) {
     const [x, y] = stage.where(i);
     const quiet = of.length && !of.includes(i) && !involved.includes(i);
@@ -169,7 +186,7 @@ export function drawPoints(
 }
 
 /** Draws the class centers, with their names where there are few. */
-export function drawCenters(context: Context, stage: BatchStage, { theme, colors }: CanvasLook): void {
+function drawCenters(context: Context, stage: BatchStage, { theme, colors }: CanvasLook): void {
   const { centers, classes } = stage.b;
   if (!centers) return;
   const few = centers.labels.length <= 20;

@@ -2,7 +2,7 @@
 import type { LoadedBatch } from "./batch.ts";
 import { pickLines, type Shown } from "./difficultyStyles.ts";
 import type { Pair } from "./distanceMatrix.ts";
-import { termValues } from "./lossTerms.ts";
+import { termValues } from "./termFormula.ts";
 
 const NEGLIGIBLE = 0.01; // a term below it counts as satisfied
 

@@ -1,5 +1,6 @@
 // The distances of a batch as a picture: rows and columns in the order of the classes, near pairs dark.
-import { context2d, h } from "../lib/dom.ts";
+import { context2d } from "../lib/dom.ts";
+import { maxOf } from "../lib/extent.ts";
 import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
 import { classBands, sortByClass, type Band, type LoadedBatch } from "./batch.ts";
 
@@ -22,65 +23,49 @@ export interface MatrixLook {
 }
 
 export class DistanceMatrix {
-  readonly canvas = h("canvas", { class: "matrix", tabindex: -1, role: "img" });
   /** The greatest distance. */
-  top = 1;
+  readonly top: number;
   /** See `marked`. */
-  marks = new Uint8Array();
-  private b: LoadedBatch | null = null;
-  private distances = new Float32Array();
-  private order: number[] = [];
-  private bands: Band[] = [];
+  readonly marks: Uint8Array;
+  private order: number[];
+  private bands: Band[];
   private image: HTMLCanvasElement | null = null;
   private key = "";
 
-  constructor(onhover: (pair: Pair | null, event?: PointerEvent) => void, onpick: (pair: Pair | null) => void) {
-    this.canvas.addEventListener("pointermove", (event) => onhover(this.pairAt(event), event));
-    this.canvas.addEventListener("pointerleave", () => onhover(null));
-    this.canvas.addEventListener("click", (event) => onpick(this.pairAt(event)));
-  }
-
-  /** Take another batch with its distances (n × n). */
-  show(b: LoadedBatch, distances: Float32Array<ArrayBuffer>): void {
-    this.b = b;
-    this.distances = distances;
+  /** Of a batch with its distances (n × n). */
+  constructor(
+    private b: LoadedBatch,
+    private distances: Float32Array,
+  ) {
     this.order = sortByClass(b.labels);
     this.bands = classBands(b.labels, this.order);
-    let top = 0;
-    for (const value of distances) if (value > top) top = value;
-    this.top = top || 1;
+    this.top = maxOf(distances, 0) || 1;
     this.marks = marked(b);
-    this.image = null;
   }
 
   /** The pair under the pointer, null outside and on the diagonal. */
-  private pairAt(event: MouseEvent): Pair | null {
-    if (!this.b) return null;
+  pairAt(canvas: HTMLCanvasElement, event: MouseEvent): Pair | null {
     const { n } = this.b;
-    const box = this.canvas.getBoundingClientRect();
+    const box = canvas.getBoundingClientRect();
     const cell = (at: number, from: number) => Math.floor(((at - from - BAND_PX) / (box.width - BAND_PX)) * n);
     const [row, column] = [cell(event.clientY, box.top), cell(event.clientX, box.left)];
     if (!(row >= 0 && column >= 0 && row < n && column < n) || row === column) return null;
     return [this.order[row], this.order[column]];
   }
 
-  render({ theme, colors, positive, negative, marks, values, pair, pixels }: MatrixLook): void {
+  render(canvas: HTMLCanvasElement, look: MatrixLook): void {
+    const { theme, colors, positive, negative, marks, values, pair, pixels } = look;
     const { b } = this;
-    if (!b) return;
-    const side = Math.max(80, this.canvas.clientWidth) * pixels;
-    if (this.canvas.width !== Math.round(side)) {
-      this.canvas.width = this.canvas.height = Math.round(side);
-      this.image = null;
-    }
-    const context = context2d(this.canvas);
+    const width = Math.round(Math.max(80, canvas.clientWidth) * pixels);
+    if (canvas.width !== width) canvas.width = canvas.height = width;
+    const context = context2d(canvas);
     const key = `${marks} ${values} ${theme.dark}`;
     if (this.key !== key || !this.image) {
       this.key = key;
       this.image = this.picture(b, theme, marks ? [positive, negative] : null, values);
     }
     const edge = BAND_PX * pixels;
-    const [width, n] = [this.canvas.width, b.n];
-    const cell = (width - edge) / n;
+    const cell = (width - edge) / b.n;
     context.clearRect(0, 0, width, width);
     context.imageSmoothingEnabled = false;
     context.drawImage(this.image, edge, edge, width - edge, width - edge);
@@ -99,7 +84,7 @@ export class DistanceMatrix {
 
   private picture(b: LoadedBatch, theme: Theme, marks: [Rgb, Rgb] | null, values: boolean): HTMLCanvasElement {
     const { n } = b;
-    const small = h("canvas");
+    const small = document.createElement("canvas");
     small.width = small.height = n;
     const image = new ImageData(n, n);
     const [near, far] = shades(theme);

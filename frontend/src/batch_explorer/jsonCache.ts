@@ -1,4 +1,5 @@
 // Answers of the server by address: each asked for once, the newest question first.
+import { useMemo, useState } from "preact/hooks";
 import { heeding } from "../lib/boundary.ts";
 import { fetchServer } from "../lib/server.ts";
 
@@ -43,7 +44,6 @@ export class JsonCache<T> {
     } catch {
       answer = { error: "The server cannot be reached." };
     }
-    if (this.asking !== url) return; // forgotten meanwhile
     this.answers.set(url, answer);
     if (this.answers.size > this.capacity) this.answers.delete(this.answers.keys().next().value as string);
     const next = this.next;
@@ -51,9 +51,10 @@ export class JsonCache<T> {
     if (next && !this.answers.has(next)) this.heed(this.ask(next));
     this.onanswer(url, answer);
   }
+}
 
-  clear(): void {
-    this.answers.clear();
-    this.asking = this.next = null;
-  }
+/** The answers about one thing, `scope`; drawn anew when one arrives. */
+export function useJson<T>(scope: string): JsonCache<T> {
+  const [, setCount] = useState(0);
+  return useMemo(() => new JsonCache<T>(() => setCount((count) => count + 1)), [scope]);
 }

@@ -1,6 +1,7 @@
-// The formula of a term with its numbers in it. The templates are explained in dmlviz/catalog/parameters.py. Pure: no DOM.
-
+// The terms of a loss, and their formulas with the numbers of a batch in them; dmlviz/catalog/parameters.py explains the
+// templates. Pure: no DOM.
 import { digits } from "../lib/format.ts";
+import type { LoadedBatch } from "./batch.ts";
 
 const NUMBER = /<([^<>]*?)(°?)>/g; // a symbol in angle brackets, with the unit that only its number has
 const OPERATOR = /(?:[-+*/]|\\cdot)\s*$/; // a negative number after one needs brackets
@@ -50,3 +51,26 @@ function withNumbers(formula: string, numbers: Record<string, number>): string {
 
 /** The sides that differ from the one before. */
 const equation = (sides: string[]): string => sides.filter((side, k) => side !== sides[k - 1]).join(" = ");
+
+/** A term: what comes out, the formulas with the numbers in them, and a sentence about it. */
+export interface Term {
+  value: number;
+  formulas: string[];
+  note: string;
+}
+
+/** The terms that comparison `index` takes part in; a loss that declares no formula of a term has no `formulas`. */
+export function termsOf({ terms: all }: Pick<LoadedBatch, "terms">, index: number): Term[] {
+  if (!all) return [];
+  return all.terms[index].map(([value, negative, ...varying]) => {
+    const own = Object.fromEntries(all.symbols.map((symbol, k) => [symbol, varying[k]]));
+    const numbers = { ...all.constants, ...own };
+    const template = negative && all.negative_formula ? all.negative_formula : all.formula;
+    const formulas = template ? formulasOf(template, numbers, value) : [];
+    return { value, formulas, note: sentenceOf(all.note, numbers) };
+  });
+}
+
+/** The values of the terms that comparison `index` takes part in; none until they are known. */
+export const termValues = ({ terms: all }: Pick<LoadedBatch, "terms">, index: number): number[] =>
+  all?.terms[index].map(([value]) => value) ?? [];

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { classBands, nameOf, sortByClass, parseBatch } from "../../src/batch_explorer/batch.ts";
 import { ComparisonChoice, mostInformative } from "../../src/batch_explorer/comparisonChoice.ts";
-import { ImageSpace } from "../../src/batch_explorer/distances.ts";
+import { ImageSpace } from "../../src/batch_explorer/batch.ts";
 import { rings } from "../../src/batch_explorer/batchDrawing.ts";
 import { mathml } from "../../src/batch_explorer/latexToMathml.ts";
 import { marked } from "../../src/batch_explorer/distanceMatrix.ts";
@@ -17,10 +17,10 @@ import {
 } from "../../src/batch_explorer/stepAnimation.ts";
 import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/errorRates.ts";
 import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
-import { meaningsOf } from "../../src/batch_explorer/difficultyLegend.ts";
+import { meaningsOf } from "../../src/batch_explorer/difficultyLegend.tsx";
 import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
-import { leavesOf } from "../../src/batch_explorer/classTree.ts";
-import { termsOf, termValues } from "../../src/batch_explorer/lossTerms.ts";
+import { leavesOf } from "../../src/batch_explorer/classTree.tsx";
+import { termsOf, termValues } from "../../src/batch_explorer/termFormula.ts";
 import { figure, formulasOf, sentenceOf } from "../../src/batch_explorer/termFormula.ts";
 import { close } from "../helpers.js";
 

@@ -1,0 +1,217 @@
+// Distances of test images of one class and of two classes, with the loss's margin and a threshold to drag.
+import type { VNode } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { pathOf, scale } from "../charts/svg.ts";
+import type { StreamEvent } from "../lib/eventStream.ts";
+import { maxOf } from "../lib/extent.ts";
+import { counted, digits as short, grouped, percent } from "../lib/format.ts";
+import { useSide } from "../lib/hooks.ts";
+import { dataOf } from "../lib/panel.tsx";
+import { ROUTES } from "../lib/server.ts";
+import type { DistancesAnswer } from "../protocol.ts";
+import { useFrame, useRun } from "../workbench/hooks.ts";
+import { unpack } from "./batch.ts";
+import { eerThreshold, mean, rates, rebin, type Histograms } from "./errorRates.ts";
+import { useJson } from "./jsonCache.ts";
+import type { DrawerProps } from "./useBatch.ts";
+
+const HEIGHT = 200;
+const PADDING = { left: 10, right: 10, top: 34, bottom: 30 };
+const RULER_HEIGHT = 20; // where the margin is written, above the curves
+const BINS = 4; // of the server's make one of the picture's
+const DISTANCE_LABELS = {
+  euclidean: "Euclidean distance",
+  sqeuclidean: "squared Euclidean distance",
+  cosine: "1 − cosine",
+};
+const ARROWS: Record<string, number | undefined> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
+/** An answer with its histograms as numbers. */
+type Shown = Omit<DistancesAnswer, "same" | "different"> & Histograms;
+type Scale = (value: number) => number;
+
+/** The steps with a snapshot. */
+const nothing = () => ({ steps: [] as number[] });
+
+function record(known: { steps: number[] }, event: StreamEvent): boolean {
+  if (event.event === "started") known.steps = [];
+  if (event.event === "snapshot") known.steps.push(event.step);
+  if ((event.event === "finished" || event.event === "stopped") && event.step !== undefined)
+    known.steps.push(event.step);
+  return true;
+}
+
+/** `noun` is what one of the points is, where it is no test image. */
+export function DistanceHistogram({ open, noun, theme: _, ...source }: DrawerProps) {
+  const { run, begun } = source;
+  const [chart, side] = useSide<SVGSVGElement>();
+  const known = useRun(source, nothing, record);
+  const { step: moment } = useFrame(run);
+  const answers = useJson<DistancesAnswer>(`${run} ${begun}`);
+  const [own, setOwn] = useState<number | null>(null); // the threshold that a person chose
+  const dragging = useRef(false);
+  const last = useRef<DistancesAnswer | null>(null); // what is there stays until there is something else
+  useLayoutEffect(() => setOwn(null), [known]);
+  const shownOf = useRef(known);
+  if (shownOf.current !== known) [last.current, shownOf.current] = [null, known];
+
+  const { steps } = known;
+  const target = moment ?? steps.at(-1);
+  const isAsked = open && side > 0 && target !== undefined && steps.length > 0;
+  const nearer = (best: number, each: number) => (Math.abs(each - target!) < Math.abs(best - target!) ? each : best);
+  const answer = isAsked && answers.get(`${ROUTES}/runs/${run}/distances/${steps.reduce(nearer)}.json?${begun}`);
+  if (answer && !("error" in answer)) last.current = answer;
+  const shown = useMemo((): Shown | null => {
+    const { current: now } = last;
+    return now && { ...now, same: [...unpack(now.same, "<u4")], different: [...unpack(now.different, "<u4")] };
+  }, [last.current]);
+  const waiting = steps.length ? "Measuring distances …" : "Waiting for the first snapshot …";
+  const threshold = shown && Math.min(shown.high, own ?? eerThreshold(shown));
+  const error = shown && threshold !== null && rates(shown, threshold);
+
+  const at = (event: PointerEvent) => {
+    const box = chart.current!.getBoundingClientRect();
+    const share = (event.clientX - box.left - PADDING.left) / (box.width - PADDING.left - PADDING.right);
+    return Math.max(0, Math.min(1, share)) * (shown?.high ?? 0);
+  };
+  const end = () => {
+    dragging.current = false;
+  };
+  return (
+    <div
+      class="distances"
+      {...dataOf({
+        step: shown?.step,
+        accepted: error && error.accepted.toFixed(4),
+        rejected: error && error.rejected.toFixed(4),
+      })}
+    >
+      <p class="sides">
+        <i class="same" />
+        same-class pairs
+        <i class="different" />
+        different-class pairs
+      </p>
+      <svg
+        ref={chart}
+        height={HEIGHT}
+        style={{ visibility: shown ? "" : "hidden" }}
+        viewBox={`0 0 ${widthOf(side)} ${HEIGHT}`}
+        onPointerDown={(event) => {
+          if (!shown || event.button !== 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          dragging.current = true;
+          setOwn(at(event));
+        }}
+        onPointerMove={(event) => dragging.current && setOwn(at(event))}
+        onPointerUp={end}
+        onPointerCancel={end}
+        onDblClick={() => setOwn(null)}
+      >
+        {shown && threshold !== null && (
+          <Curves
+            {...{ shown, threshold }}
+            width={widthOf(side)}
+            onKeyDown={(event) => {
+              const by = ARROWS[event.key];
+              if (!by) return;
+              event.preventDefault();
+              setOwn(Math.max(0, Math.min(shown.high, threshold + (by * shown.high) / 100)));
+            }}
+          />
+        )}
+      </svg>
+      <p class="sentence">
+        {error &&
+          `At threshold ${short(threshold)}: ${percent(error.accepted)} of different-class pairs are accepted (FAR), ` +
+            `${percent(error.rejected)} of same-class pairs are rejected (FRR)${own === null ? ": the equal error rate. Drag the line to change it." : ". Double-click to return to the equal error rate."}`}
+      </p>
+      <p class="note">{shown ? captionOf(shown, noun) : answer && "error" in answer ? answer.error : waiting}</p>
+    </div>
+  );
+}
+
+const widthOf = (side: number) => Math.max(200, side / devicePixelRatio);
+
+function captionOf({ images, tracked, step }: Shown, noun?: string): string {
+  const pairs = grouped((images * (images - 1)) / 2);
+  const of = images === tracked ? "all" : `${grouped(images)} of the`;
+  const what = noun ? `${noun}s` : `tracked test images after ${counted(step, "step")}`;
+  return `${pairs} pairs of ${of} ${grouped(tracked)} ${what}. Each curve has the same area.`;
+}
+
+interface CurvesProps {
+  shown: Shown;
+  threshold: number;
+  width: number;
+  onKeyDown(this: void, event: KeyboardEvent): void;
+}
+
+function Curves({ shown, threshold, width, onKeyDown }: CurvesProps) {
+  const { high, measure } = shown;
+  const x = scale(0, high, PADDING.left, width - PADDING.right);
+  const [same, different] = [shown.same, shown.different].map((counts) => rebin(counts, BINS));
+  const y = scale(0, maxOf([...same, ...different]) || 1, HEIGHT - PADDING.bottom, PADDING.top);
+  const area = (shares: number[]) => {
+    const points = shares.map((share, i) => [x(((i + 0.5) / shares.length) * high), y(share)] as const);
+    return `${pathOf([[x(0), y(0)], ...points, [x(high), y(0)]])}Z`;
+  };
+  return (
+    <>
+      <path class="different" d={area(different)} />
+      <path class="same" d={area(same)} />
+      <g class="marks">{margins(shown, x, y)}</g>
+      <g class="axis">
+        <line x1={x(0)} x2={x(high)} y1={y(0)} y2={y(0)} />
+        {[0, 0.25, 0.5, 0.75, 1].map((share) => (
+          <text
+            x={x(share * high)}
+            y={HEIGHT - 16}
+            text-anchor={share === 0 ? "start" : share === 1 ? "end" : "middle"}
+            children={String(Number((share * high).toPrecision(3)))}
+          />
+        ))}
+        <text x={width / 2} y={HEIGHT - 3} text-anchor="middle" children={DISTANCE_LABELS[measure]} />
+      </g>
+      <g
+        tabindex={0}
+        role="slider"
+        aria-label="Threshold on the distance"
+        aria-valuemin={0}
+        aria-valuemax={high}
+        aria-valuenow={Number(short(threshold))}
+        aria-valuetext={short(threshold)}
+        onKeyDown={onKeyDown}
+      >
+        <line class="threshold" x1={x(threshold)} x2={x(threshold)} y1={8} y2={y(0)} />
+        <circle class="grip" r={6} cx={x(threshold)} cy={8} />
+      </g>
+    </>
+  );
+}
+
+/** The distances beyond which the loss ignores pairs; for a loss without them its margin as a ruler. */
+function margins({ thresholds, high, same }: Shown, x: Scale, y: Scale): (VNode | false)[] {
+  const { positive_threshold: near, negative_threshold: far, margin: gap, is_hinge: sharp } = thresholds;
+  const mark = (at: number, text: string, anchor: "start" | "end") => (
+    <>
+      <line x1={x(at)} x2={x(at)} y1={RULER_HEIGHT - 6} y2={y(0)} />
+      <text x={x(at) + (anchor === "end" ? -4 : 4)} y={RULER_HEIGHT + 2} text-anchor={anchor} children={text} />
+    </>
+  );
+  const isInside = (at: number | null): at is number => at !== null && at >= 0 && at <= high;
+  if (near !== null && sharp) {
+    return [
+      isInside(near) && near > 0 && mark(near, `positives below ${short(near)}: no loss`, "end"),
+      isInside(far) && mark(far, `negatives beyond ${short(far)}: no loss`, x(far) > x(high) * 0.6 ? "end" : "start"),
+    ];
+  }
+  if (!sharp || !gap || gap > high) return [];
+  const from = Math.min(mean(same, high), high - gap);
+  const words = `margin ${short(gap)}: how much farther a negative must be than a positive`;
+  return [
+    <line x1={x(from)} x2={x(from + gap)} y1={RULER_HEIGHT} y2={RULER_HEIGHT} />,
+    ...[from, from + gap].map((at) => <line x1={x(at)} x2={x(at)} y1={RULER_HEIGHT - 4} y2={RULER_HEIGHT + 4} />),
+    <text x={x(from + gap) + 5} y={RULER_HEIGHT + 4} text-anchor="start" children={words} />,
+  ];
+}
