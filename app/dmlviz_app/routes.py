@@ -17,8 +17,8 @@ from dmlviz_app.server.access import Rule, access
 from dmlviz_app.server.answers import UnderWayError
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.monitoring_routes import obstacles
 from dmlviz_app.server.protocol import ROUTES
-from dmlviz_app.server.readiness import obstacles
 from dmlviz_app.server.services import services
 
 

@@ -15,7 +15,7 @@ from dmlviz.cli import DataFolder, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
-from dmlviz.ops.missing_labels import is_missing
+from dmlviz.ops.labels import is_missing
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from dmlviz.config.subset import unpack_items
+from dmlviz.config.projection import unpack_items
 from dmlviz.errors import UserError
 
 KEYS = ("hide", "step", "select", "figure", "width", "scale")

@@ -23,7 +23,7 @@ from dmlviz.export.packed import Parts, pack_program, pack_weights
 from dmlviz.export.page import BUILT
 from dmlviz.export.program.training import net_programs, objective_program, training_program, update
 from dmlviz.export.program.writer import Program
-from dmlviz.export.site_page import site_page
+from dmlviz.export.site_builder import site_page
 from dmlviz.training.validation_split import split_training_images
 
 PACKED_NETS = ("mlp", "small", "linear")

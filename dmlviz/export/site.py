@@ -14,8 +14,7 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import LessonExport, RunExport
 from dmlviz.export.page import BUILT
-from dmlviz.export.site_builder import MAX_POINTS, SiteBuilder, card, map_of, map_picture
-from dmlviz.export.site_page import site_page
+from dmlviz.export.site_builder import MAX_POINTS, SiteBuilder, card, map_of, map_picture, site_page
 from dmlviz.export.site_runs import RunPage, write_images, write_runs
 from dmlviz.ops.linear_projection import default_projection
 from dmlviz.parts import parts

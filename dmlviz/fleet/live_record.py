@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
-from dmlviz.fleet.machine import LAST_EVENTS, Message
-from dmlviz.fleet.trials import EVENTS_FILE, is_trial_file, unpack_trial
+from dmlviz.fleet.machine import EVENTS_FILE, LAST_EVENTS, Message, is_trial_file, unpack_trial
 from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.runs.archive import unpacked_run
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir

@@ -9,7 +9,7 @@ from dmlviz.catalog.parameters import Parameter
 from dmlviz.catalog.projections import ProjectionSpec
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.ops.missing_labels import is_missing
+from dmlviz.ops.labels import is_missing
 from dmlviz.ops.precision import to_numbers
 
 

@@ -8,7 +8,7 @@ from dmlviz_app.people.cookies import COOKIE as BROWSER
 from dmlviz_app.people.identity import AccessSettings, Identity
 from dmlviz_app.people.policy import Role
 from dmlviz_app.people.tokens import COOKIE, AccessTokens
-from dmlviz_app.server import readiness
+from dmlviz_app.server import monitoring_routes
 from dmlviz_app.server.host_name import HostNameMiddleware
 from dmlviz_app.server.middleware import middleware
 from dmlviz_app.server.settings import Settings
@@ -300,7 +300,7 @@ def test_a_server_is_ready_when_a_job_can_start(client, here, monkeypatch):
     answer = client.get("/dmlviz/health/ready")
     assert (answer.status_code, answer.json()) == (200, {"ready": True, "reasons": []})
 
-    monkeypatch.setattr(readiness, "MIN_FREE_BYTES", 10**18)
+    monkeypatch.setattr(monitoring_routes, "MIN_FREE_BYTES", 10**18)
     answer = client.get("/dmlviz/health/ready")
     assert answer.status_code == 503
     assert "MB left" in answer.json()["reasons"][0]

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 
 from dmlviz.data import load, sprite_sheet, stratified_subset
 from dmlviz.data.made.patches import PATCH, PLACES, make_scene_pair
+from dmlviz.data.made.pixels import affine_matrices, sample
 from dmlviz.data.made.town import TILES, build_town
-from dmlviz.data.made.warp import affine_matrices, sample
 from dmlviz.errors import UserError
 from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.lab_study import ready_made

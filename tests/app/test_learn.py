@@ -20,9 +20,9 @@ from dmlviz_app.learn.catalog_index import (
     search,
     to_json,
 )
-from dmlviz_app.learn.exam import QUESTIONS
 from dmlviz_app.learn.index import results
 from dmlviz_app.learn.state import LearnState
+from dmlviz_app.learn.topics import QUESTIONS
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS

@@ -10,7 +10,7 @@ from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.widgets import url_state
 
-from dmlviz.config.subset import MAX_BYTES
+from dmlviz.config.projection import MAX_BYTES
 from tests.app.pages import MAIN, open_page
 
 EXPLORE, RUNS = (str(MAIN.parent / name / "page.py") for name in ("explore", "runs"))

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "fleet"))
 from bench_jobs import until
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.config.subset import pack_items
+from dmlviz.config.projection import pack_items
 from dmlviz.fleet.certificates import make_certificates
 from dmlviz.fleet.dask_fleet import DaskFleet
 from dmlviz.jobs.order import projection, training, trial

@@ -10,7 +10,7 @@ from dmlviz.labs.few_shot import EMBEDDED
 from dmlviz.labs.gallery import NEWCOMERS
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.reality_check.claims import claim
-from dmlviz.labs.reality_check.contestants import CONTRASTIVE
+from dmlviz.labs.reality_check.plan import CONTRASTIVE
 from dmlviz.labs.reid import size_rows
 from dmlviz.labs.statistics import t_interval
 from dmlviz.metrics.few_shot import episode_accuracies

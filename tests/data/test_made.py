@@ -11,7 +11,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import available_datasets, load, made
 from dmlviz.data.dataset import Dataset, Split
 from dmlviz.data.made import identities, numbers, patches, sketches, tracks
-from dmlviz.data.made.warp import affine_matrices, sample
+from dmlviz.data.made.pixels import affine_matrices, sample
 from dmlviz.errors import UserError
 
 MADE = [name for name in DATASETS.builtin if DATASETS[name].recipe is not None]

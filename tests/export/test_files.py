@@ -21,7 +21,7 @@ from pyarrow import parquet
 from dmlviz import data
 from dmlviz.catalog.figures import FIGURES
 from dmlviz.config import ProjectionConfig
-from dmlviz.config.subset import pack_items
+from dmlviz.config.projection import pack_items
 from dmlviz.data.class_names import short_names
 from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.errors import UnknownNameError, UserError

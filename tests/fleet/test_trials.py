@@ -10,7 +10,7 @@ import pytest
 from dmlviz.errors import UserError
 from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.live_record import LiveTrial
-from dmlviz.fleet.trials import pack_trial
+from dmlviz.fleet.machine import pack_trial
 from dmlviz.jobs.order import trial
 from dmlviz.labs.lab_study import plan_trials
 

@@ -7,7 +7,7 @@ import pytest
 from dmlviz_app.answers.point_values import point_value_bytes
 
 from dmlviz.config import ProjectionConfig
-from dmlviz.config.subset import pack_items
+from dmlviz.config.projection import pack_items
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport

@@ -14,7 +14,6 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.labs import shown_images
-from dmlviz.labs.embedding import embed, train_net
 from dmlviz.labs.few_shot import measure as few_shot
 from dmlviz.labs.few_shot.episode_map import draw_episode, episode_map
 from dmlviz.labs.gallery import measure as gallery
@@ -23,7 +22,7 @@ from dmlviz.labs.registry import LABS
 from dmlviz.labs.reid import GALLERY_SIZES, size_rows
 from dmlviz.labs.reid import measure as reid
 from dmlviz.labs.run import measurement
-from dmlviz.labs.training import train_to_the_end
+from dmlviz.labs.training import embed, train_net, train_to_the_end
 from dmlviz.labs.verification import measure as verification
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.studies.trial import Trial, TrialContext, TrialResult, TrialStoppedError

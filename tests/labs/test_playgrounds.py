@@ -13,13 +13,13 @@ from dmlviz.data import data_root, made
 from dmlviz.data.made.tracks import FRAMES, SIDE
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.labs.kept_arrays import NET
-from dmlviz.labs.kept_net import fill_with_kept, keep_net
 from dmlviz.labs.pair_training import normalize
 from dmlviz.labs.patches import DRAWINGS
 from dmlviz.labs.patches.measure import build_patch_net
 from dmlviz.labs.playground import answer
 from dmlviz.labs.terrapattern import measure as terrapattern
 from dmlviz.labs.tracking.measure import box_overlap, build_tracker
+from dmlviz.labs.training import fill_with_kept, keep_net
 from dmlviz.labs.two_domains.measure import build_towers, domains
 from dmlviz.labs.two_domains.playground import prepare
 

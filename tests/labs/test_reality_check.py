@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import runpy
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +14,13 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.data import Dataset, Split
 from dmlviz.labs.reality_check import measure as measures
 from dmlviz.labs.reality_check import plan as planning
-from dmlviz.labs.reality_check.claims import BASELINE_TRICKS, baseline_name, claim
-from dmlviz.labs.reality_check.contestants import BY_KEY, CONTESTANTS, CONTRASTIVE
+from dmlviz.labs.reality_check.claims import BASELINE_TRICKS, TRICKS, baseline_name, claim, gains, rows
 from dmlviz.labs.reality_check.measure import SCORES
 from dmlviz.labs.reality_check.plan import (
     BASELINES,
+    BY_KEY,
+    CONTESTANTS,
+    CONTRASTIVE,
     SEEDS,
     TRIALS,
     best_settings,
@@ -27,14 +30,13 @@ from dmlviz.labs.reality_check.plan import (
     search_results,
     total,
 )
-from dmlviz.labs.reality_check.rows import TRICKS, gains, rows
-from dmlviz.labs.reality_check.ties import by_class, class_interval, difference, ends_of_ranges, fold_difference
 from dmlviz.labs.registry import LABS
 from dmlviz.metrics import evaluate
 from dmlviz.studies.study import create_study
 from dmlviz.studies.trial import TrialContext, TrialResult, TrialStoppedError
 
 ROOT = Path(__file__).parents[2]
+DOCS = runpy.run_path(str(ROOT / "scripts" / "make_reality_check_docs.py"))
 
 
 def test_folds_share_no_class_and_leave_the_second_half_alone():
@@ -185,16 +187,18 @@ def test_every_combination_of_tricks_has_a_baseline_of_its_own():
 def test_losses_are_tied_where_the_interval_of_their_difference_reaches_zero():
     results = finish("quick", score=lambda trial: 0.5 + 0.01 * (trial.settings["contestant"] == "arcface"))
     arcface = BY_KEY["arcface"]
-    assert by_class(results, arcface).mean(axis=0) == pytest.approx([50.15, 60.15, 70.15])
-    assert class_interval(by_class(results, arcface)) == pytest.approx((60.15, 50.15, 70.15))  # of three classes
+    assert DOCS["by_class"](results, arcface).mean(axis=0) == pytest.approx([50.15, 60.15, 70.15])
+    assert DOCS["class_interval"](DOCS["by_class"](results, arcface)) == pytest.approx(
+        (60.15, 50.15, 70.15)
+    )  # of three classes
     # Each class is ten points above the baseline's, and the two seeds are 0.1 apart.
-    mean, low, high = difference(results, arcface, CONTRASTIVE)
+    mean, low, high = DOCS["difference"](results, arcface, CONTRASTIVE)
     assert (mean, low, high) == pytest.approx((10, 9.9, 10.1))
-    mean, low, high = difference(results, arcface, BY_KEY["triplet"])
+    mean, low, high = DOCS["difference"](results, arcface, BY_KEY["triplet"])
     assert (mean, low, high) == pytest.approx((0, -0.1, 0.1))
-    assert fold_difference(results, arcface, CONTRASTIVE) == pytest.approx((1, 1, 1))
+    assert DOCS["fold_difference"](results, arcface, CONTRASTIVE) == pytest.approx((1, 1, 1))
     old = [replace(result, values={k: v for k, v in result.values.items() if k != "classes"}) for result in results]
-    assert by_class(old, arcface) is None
+    assert DOCS["by_class"](old, arcface) is None
 
 
 def test_a_setting_at_the_end_of_its_range_is_named():
@@ -203,7 +207,7 @@ def test_a_setting_at_the_end_of_its_range_is_named():
     at_end = {**best, "margin": 1.49, "scale": 8.0, "learning_rate": 0.003, "loss_learning_rate": 0.03}
     trial = next(result for result in results if result.trial.settings["tuned"] == best)
     moved = replace(trial, trial=replace(trial.trial, settings={**trial.trial.settings, "tuned": at_end}))
-    assert ends_of_ranges([moved], BY_KEY["arcface"]) == ["ArcFace margin 1.49 (0 to 1.5)"]
+    assert DOCS["ends_of_ranges"]([moved], BY_KEY["arcface"]) == ["ArcFace margin 1.49 (0 to 1.5)"]
 
 
 def test_rows_can_be_drawn_from_any_part_of_the_results():

@@ -1,18 +1,26 @@
-"""Files to keep: exports of a run, and a whole run as one zip. Workers write them; they are streamed from disk."""
+"""Files to keep: exports of a run, a whole run as one zip, a page that trains. Workers write them."""
 
+import asyncio
+import html
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
+from dmlviz.errors import BusyError, UserError
 from dmlviz.export import FORMATS
 from dmlviz.export.look import KEYS
+from dmlviz.export.page import BUILT
+from dmlviz.export.site_builder import site_page
 from dmlviz.runs.run import Run
+from dmlviz.version import __version__
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import AnswerFile
 from dmlviz_app.server.headers import NO_STORE, UNCOMPRESSED
+from dmlviz_app.server.services import TRAINING_PAGES
 
 
 def routes() -> list[Route]:
@@ -20,6 +28,7 @@ def routes() -> list[Route]:
     return [
         Route("/runs/{run}/export/{format}", export),
         Route("/runs/{run}/run.zip", export_archive),
+        Route("/runs/{run}/training/{file}", training_file),
     ]
 
 
@@ -52,3 +61,40 @@ async def _file(
         record = await stack.enter_async_context(services.answers.open(request, services.person.id, order))
         return AnswerFile(record, stack.pop_all(), media_type, headers)
     raise AssertionError  # the block returns
+
+
+SCRIPTS = {"playground.js": "playground.js", "playground_worker.js": "playground_worker.js"}
+SCRIPTS["style.css"] = "standalone.css"
+# What the page needs beside what all pages may do: code in WebAssembly, which no other page has.
+POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
+    "script-src 'self' 'wasm-unsafe-eval'; object-src 'none'; base-uri 'none'; frame-ancestors 'self'"
+)
+
+
+@access(Rule.RUN_READER)
+async def training_file(request: Request) -> Response:
+    """Return a file of the page, which a worker writes when it is first asked for."""
+    services, name = personal(request), request.path_params["file"]
+    run = services.runs.get(request.path_params["run"])
+    headers = NO_STORE | {"Content-Security-Policy": POLICY}
+    folder = services.cache / TRAINING_PAGES / __version__ / run.id
+    if name in SCRIPTS:
+        path = Path(str(BUILT / SCRIPTS[name]))
+    elif name in ("index.html", "training.bin", f"{run.config.dataset}.bin"):
+        path = folder / name
+        if not await asyncio.to_thread(path.is_file):
+            order = services.answers.order(
+                "training_page", run.id, run=str(run.path.resolve()), folder=str(folder.resolve())
+            )
+            try:
+                async with services.answers.open(request, services.person.id, order):
+                    pass
+            except BusyError:
+                raise
+            except UserError as error:
+                page = site_page("Training in this tab", f"<main><p>{html.escape(str(error))}</p></main>", "")
+                return HTMLResponse(page, 404, headers)
+    else:
+        raise UserError(f"The page that trains has no file {name[:40]!r}.")
+    return FileResponse(str(path), headers=headers)

@@ -27,8 +27,7 @@ from dmlviz_app.answers.query_answer import encode_picture, query_answer
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_body import parse_json
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.json_response import JSONResponse, parse_json
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import ask_worker
 

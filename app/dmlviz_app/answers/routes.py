@@ -17,7 +17,7 @@ from dmlviz.runs.example_item import example_item
 from dmlviz.runs.per_query import is_at_hand, per_query_bytes
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.files import is_run_id, read_json
-from dmlviz_app.answers import downloads, event_routes, query_routes, sprites, thumbnails, training_page
+from dmlviz_app.answers import downloads, event_routes, query_routes, sprites, thumbnails
 from dmlviz_app.answers.baseline_curves import (
     keep_pixel_baseline,
     pixel_baseline_order,
@@ -40,7 +40,7 @@ from dmlviz_app.server.threads import ask_worker
 
 def routes() -> list[Route]:
     """Return all routes about runs and their images; those of a data set name its content by a hash."""
-    modules = (downloads, event_routes, query_routes, training_page)
+    modules = (downloads, event_routes, query_routes)
     return [
         *(route for module in modules for route in module.routes()),
         Route("/runs/{run}/tracked_items.json", tracked_items),

@@ -15,7 +15,7 @@ FEATURE = Feature(
         title="Class",
         script=Path(__file__).with_name("page.py"),
         shared_only=True,
-        bar=lazy("dmlviz_app.classroom.bar:classroom_bar"),
+        bar=lazy("dmlviz_app.classroom.forms:classroom_bar"),
     ),
     routes=lazy("dmlviz_app.classroom.routes:routes"),
     actions=[OPEN_CLASS],

@@ -11,15 +11,14 @@ from dmlviz.lessons import LESSONS
 from dmlviz_app.classroom.protocol import ClassroomBoardProps
 from dmlviz_app.forms.seen_view import SeenView
 from dmlviz_app.people.classroom import Classroom
+from dmlviz_app.server.host_name import is_loopback, public_address
 from dmlviz_app.server.protocol import ROUTES
-from dmlviz_app.server.public_address import is_loopback, public_address
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.markdown import escape_markdown
 from dmlviz_app.workbench import component_props
-from dmlviz_app.workbench.class_run import revealed_run
-from dmlviz_app.workbench.current_view import run_view_of
+from dmlviz_app.workbench.current_view import revealed_run, run_view_of
 from dmlviz_app.workbench.protocol import WorkbenchProps
 from dmlviz_app.workbench.workbench import view_props, workbench
 

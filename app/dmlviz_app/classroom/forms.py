@@ -3,13 +3,17 @@
 import streamlit as st
 
 from dmlviz_app.classroom import OPEN_CLASS
+from dmlviz_app.classroom.protocol import ClassroomBarProps
 from dmlviz_app.classroom.routes import show_to_class
 from dmlviz_app.classroom.state import ClassroomState
+from dmlviz_app.feature import pages
 from dmlviz_app.people.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
+from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.navigation import home
 
 _CODE, _NICKNAME, _TITLE, _HOURS = "classroom.code", "classroom.nickname", "classroom.title", "classroom.hours"
 
@@ -80,3 +84,23 @@ def student_page(services: Services, room: Classroom) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.link_button("Download my hand-in", f"{ROUTES}/classrooms/{room.code}/hand-in.json")
         button("Leave the class", key="classroom.leave", on_click=services.classrooms.leave, args=(services.person.id,))
+
+
+def classroom_bar(services: Services) -> None:
+    """Render the line, for those who are in a class."""
+    room = services.classrooms.of_person(services.person.id)
+    if room is None:
+        return
+    with st.container(key="classroom-bar"):
+        mount(
+            "classroom_bar",
+            key=f"classroom_bar.{room.code}",
+            data=ClassroomBarProps(
+                code=room.code,
+                url=f"{ROUTES}/classrooms/{room.code}",
+                teacher=room.teacher == services.person.id,
+                revealed=room.task_key in room.revealed,
+                pages=[address for address in pages() if address != home()],
+            ),
+            reruns=True,
+        )

@@ -29,7 +29,7 @@ from dmlviz_app.classroom.protocol import (
 from dmlviz_app.people.classroom import Classroom, Member, Place
 from dmlviz_app.people.classrooms import Classrooms
 from dmlviz_app.server.services import Services
-from dmlviz_app.workbench.class_run import class_run, class_task
+from dmlviz_app.workbench.current_view import class_run, class_task
 
 CSV_COLUMNS = (
     "nickname",

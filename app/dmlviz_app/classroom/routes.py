@@ -23,10 +23,9 @@ from dmlviz_app.people.classrooms import class_not_found
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.event_stream import HEARTBEAT_S, event_hub
 from dmlviz_app.server.headers import NO_STORE, STREAM
-from dmlviz_app.server.json_body import read_json_body
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.json_response import JSONResponse, read_json_body
 from dmlviz_app.server.services import Services
-from dmlviz_app.workbench.class_run import class_run
+from dmlviz_app.workbench.current_view import class_run
 
 MAX_BODY = 16_384  # bytes
 WHAT = "What is sent to a class"

@@ -14,8 +14,7 @@ from dmlviz_app.clean import payloads, state
 from dmlviz_app.clean.protocol import ReviewActions
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_body import read_json_body
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.json_response import JSONResponse, read_json_body
 
 MAX_BODY = 1_000_000  # bytes
 WHAT = "What is sent to the review sheet"

@@ -19,8 +19,8 @@ from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.training_settings import FORM
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people.personal_runs import SHARING
+from dmlviz_app.server.host_name import public_address
 from dmlviz_app.server.housekeeping import enforce_quota
-from dmlviz_app.server.public_address import public_address
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from dmlviz.config.subset import pack_bits, unpack_bits
+from dmlviz.config.projection import pack_bits, unpack_bits
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from dmlviz_app.labs import cards as lab_cards
 from dmlviz_app.labs import view as lab_view
 from dmlviz_app.labs.state import KEY, LabsState
 from dmlviz_app.server.services import session_services
@@ -18,6 +17,6 @@ with st.container(key="labs"):
     if ui.lab:
         lab_view.lab_view(ui, session_services())
     else:
-        lab_cards.lab_cards(session_services(), ui.messages)
+        lab_view.lab_cards(session_services(), ui.messages)
 
 url_state.write_url(ui)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dmlviz.labs.reality_check.claims import BASELINE_TRICKS, OWN_TRICKS, Claim, Trick, claim
-from dmlviz.labs.reality_check.contestants import BY_KEY, CONTRASTIVE, Contestant
+from dmlviz.labs.reality_check.plan import BY_KEY, CONTRASTIVE, Contestant
 from dmlviz.studies.trial import TrialResult
 from dmlviz_app.labs.state import LabView
 from dmlviz_app.server.services import Services

@@ -20,8 +20,7 @@ from dmlviz_app.labs.protocol import LabPicture
 from dmlviz_app.labs.question import ask
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_body import read_json_body
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.json_response import JSONResponse, read_json_body
 from dmlviz_app.server.threads import ask_worker
 
 READY_MADE = "ready-made"

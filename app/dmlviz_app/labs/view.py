@@ -7,16 +7,23 @@ import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.labs.keep import as_command
+from dmlviz.labs.lab import Lab
+from dmlviz.labs.lab_study import cost_in_words, ready_made, study_rows
+from dmlviz.labs.registry import LABS
+from dmlviz.labs.thumbnail import thumbnail
 from dmlviz_app.labs import few_shot_episodes, gallery_shelf, gallery_size, pair_game, paper_tricks
 from dmlviz_app.labs import figure as lab_figure
 from dmlviz_app.labs import playground as lab_playground
 from dmlviz_app.labs import run as lab_run
-from dmlviz_app.labs.state import NO_GUESS, LabsState, LabView, view_lab, view_rows
+from dmlviz_app.labs.state import NO_GUESS, LabsState, LabView, default_dataset, view_lab, view_rows
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services, session_services
 from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.actions import button
+from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.messages import Messages
+from dmlviz_app.widgets.protocol import Card, CardIndexProps, CardSection
 
 REFRESH_S = 1.0  # seconds between two looks at a study that runs
 FIRST_REFRESH_S = 0.4  # as long as its figure has no point
@@ -133,3 +140,32 @@ def _activity(services: Services, view: LabView, has_guess: bool) -> None:
     """Render the activity of a lab, if it has one; one that shows the answer only after the guess."""
     if view.lab.activity and (has_guess or view.lab.activity not in ANSWERING):
         PANELS[view.lab.activity](services, view)
+
+
+TEXT = (
+    "Experiments of the field, on small images. Each asks a question: guess, then look at the answer, or run the "
+    "experiment on this machine."
+)
+
+
+def lab_cards(services: Services, messages: Messages) -> None:
+    """Render a card for each lab; above them, that the address names one that does not exist."""
+    messages.show("lab")
+    cards = [_card(lab, services) for lab in LABS.values()]
+    section = CardSection(title="Labs", text=TEXT, heading=3, form="large", cards=cards)
+    mount("card_index", key="labs.cards", data=CardIndexProps(sections=[section], pictures=""))
+
+
+def _card(lab: Lab, services: Services) -> Card:
+    dataset = default_dataset(lab, services)
+    card = Card(
+        address=f"labs?lab={lab.name}",
+        title=lab.title,
+        text=lab.question,
+        note=f"On this machine: {cost_in_words(lab, 'quick', dataset)} for the quick run.",
+        picture="",
+    )
+    study = ready_made(lab.name) or services.studies.get(lab.name, "quick", dataset)
+    if study is not None:
+        card["chart"] = thumbnail(lab.figures[0], study_rows(study), st.context.theme.type == "dark")
+    return card

@@ -1,10 +1,11 @@
-"""Page of one lesson: the question of its first task with picture and guess, then its text."""
+"""Pages of a lesson, with the question of its first task and a guess before its text, and of an answer."""
 
 import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.lessons import LESSONS, Lesson
 from dmlviz_app.forms.view_state import saved_state
+from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.cards import card, section, show
 from dmlviz_app.learn.catalog_index import entry_title, page_kinds
 from dmlviz_app.learn.sheet import may_read_sheets
@@ -70,3 +71,28 @@ def _entry_link(kind: str, name: str) -> None:
         navigation.link("learn", title, {kind: name})
     else:
         navigation.link(other.page, f"{other.noun}: {title}", {kind: name})
+
+
+DOES = {
+    "explore": "Open in Explore, ready to train",
+    "labs": "Open the lab",
+    "learn": "Open",
+    "compare": "Open in Compare",
+}
+
+
+def render_answer(name: str) -> None:
+    """Render it."""
+    answer = ANSWERS[name]
+    st.markdown(f"### {answer.title}\n:small[Answer]")
+    text, side = st.columns([5, 3], gap="large")
+    with text:
+        st.markdown(with_terms(answer.text))
+    with side:
+        for run in answer.runs:
+            with st.container(border=True, gap="small"):
+                st.markdown(f"**{run.title}**")
+                st.caption(run.measured)
+                navigation.link(run.page, DOES[run.page], run.query, icon=":material/play_arrow:")
+    if answer.related:
+        show([section((card(kind, of) for kind, of in answer.related), "small", "Related", heading=4)], key="related")

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from dmlviz_app.learn import answer as learn_answer
 from dmlviz_app.learn import entry as learn_entry
 from dmlviz_app.learn import index as learn_index
 from dmlviz_app.learn import lesson as learn_lesson
@@ -28,6 +27,6 @@ with st.container(key="learn"):
         elif ui.kind == "topic":
             learn_topics.TOPICS[ui.name]()
         elif ui.kind == "answer":
-            learn_answer.render_answer(ui.name)
+            learn_lesson.render_answer(ui.name)
         else:
             learn_lesson.render_lesson(ui.name)

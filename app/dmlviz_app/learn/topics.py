@@ -1,18 +1,84 @@
 """Interactive topics of the Learn page: the force playground, and three spaces, exam questions, glossary."""
 
 import json
+import tomllib
+from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
 
 import streamlit as st
 
+from dmlviz.catalog.glossary import GLOSSARY, with_terms
 from dmlviz.catalog.metrics import METRICS
+from dmlviz_app.learn import catalog_index
+from dmlviz_app.learn.cards import card, section, show
 from dmlviz_app.learn.entry import force_playground
-from dmlviz_app.learn.exam import exam
-from dmlviz_app.learn.glossary import glossary
 from dmlviz_app.learn.protocol import MapAtRDemoProps, SmallSpace
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.widgets.protocol import Card
+
+Places = tuple[tuple[str, str], ...]
+EXAM_TEXT = """
+### Exam questions
+Answer each for yourself before you open it: draw, and write the formula. The drawings lead to where it happens.
+"""
+CASES = Card(
+    address="learn?topic=forces",
+    title="Hard, semi-hard, easy",
+    text="The triplet loss over the distance of the negative, for a fixed positive.",
+    note="",
+    picture="topic-cases",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExamQuestion:
+    """A question, its answer in Markdown, and drawings: kind and name of what they show and lead to."""
+
+    question: str
+    answer: str
+    drawings: Places
+
+
+def _read() -> tuple[ExamQuestion, ...]:
+    rows = tomllib.loads(Path(__file__).with_name("exam.toml").read_text(encoding="utf-8"))["questions"]
+    return tuple(ExamQuestion(**row | {"drawings": tuple(map(tuple, row["drawings"]))}) for row in rows)
+
+
+QUESTIONS = _read()
+
+
+def exam() -> None:
+    """Render the questions as cards."""
+    st.markdown(EXAM_TEXT)
+    for number, question in enumerate(QUESTIONS, 1):
+        with st.expander(f"**{number}.** {question.question}", width=READABLE):
+            st.markdown(with_terms(question.answer))
+            cards = [CASES if place == ("topic", "cases") else card(*place) for place in question.drawings]
+            show([section(cards, "small")], key=f"exam.{number}")
+
+
+def glossary() -> None:
+    """Render it."""
+    title, text = catalog_index.TOPICS["glossary"]
+    st.markdown(f"### {title}\n{text} On every page, a word with a dotted line explains itself.")
+    groups = dict.fromkeys(term.group for term in GLOSSARY.values())
+    st.html("".join(f"<h4>{escape(group)}</h4><dl>{_terms(group)}</dl>" for group in groups))
+
+
+def _terms(group: str) -> str:
+    return "".join(
+        f'<div id="term-{term.name}"><dt>{escape(term.title)}</dt><dd>{escape(term.text)}{_link(term.entry)}</dd></div>'
+        for term in GLOSSARY.values()
+        if term.group == group
+    )
+
+
+def _link(entry: tuple[str, str] | None) -> str:
+    return "" if entry is None else f' <a href="learn?{entry[0]}={entry[1]}">More</a>'
+
 
 READABLE = 900  # pixels
 

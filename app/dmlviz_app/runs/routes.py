@@ -26,8 +26,7 @@ from dmlviz_app.runs.protocol import RunChange
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_body import read_json_body
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.json_response import JSONResponse, read_json_body
 from dmlviz_app.server.services import Services
 
 MAX_UPLOAD = 400_000_000  # bytes of an archive

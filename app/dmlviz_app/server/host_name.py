@@ -4,6 +4,7 @@ A page of another site can give its own name this machine's address while it is 
 takes the server for a part of that site, and only the name in the Host header shows whose page asks.
 """
 
+import ipaddress
 import socket
 from urllib.parse import urlsplit
 
@@ -11,8 +12,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dmlviz.network import network_address
 from dmlviz.storage.text import one_line
-from dmlviz_app.server.settings import LOOPBACK, Settings
+from dmlviz_app.server.settings import ANY_ADDRESS, LOOPBACK, Settings
 
 
 class HostNameMiddleware:
@@ -78,3 +80,30 @@ def own_names(host: str) -> tuple[str, ...]:
     name = socket.gethostname().lower().rstrip(".")
     first = name.partition(".")[0]
     return host, name, first, f"{first}.local"  # the last is what mDNS (Bonjour, Avahi) makes of it
+
+
+def public_address(url: str, host: str) -> str:
+    """Return the address of a page for other machines, without its parameters.
+
+    Args:
+        url: The address at which the teacher's browser has it.
+        host: The address on which the server listens.
+
+    Returns:
+        The same, with this machine's own address in place of localhost where the server listens on all.
+    """
+    parts = urlsplit(url)
+    if not is_loopback(url) or host not in ANY_ADDRESS:
+        return f"{parts.scheme}://{parts.netloc}{parts.path}"
+    address = network_address() or parts.hostname or "localhost"
+    port = "" if parts.port is None else f":{parts.port}"
+    return f"{parts.scheme}://{address}{port}{parts.path}"
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether an address leads to the machine itself."""
+    name = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"

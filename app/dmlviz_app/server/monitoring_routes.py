@@ -2,6 +2,8 @@
 
 import asyncio
 import hmac
+import shutil
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -19,15 +21,37 @@ from streamlit import runtime
 from dmlviz.jobs.job import LIVE_STATES
 from dmlviz.jobs.placement import Fleet
 from dmlviz.parts import kinds
-from dmlviz.runs.quota import parse_limit, total_size
+from dmlviz.runs.quota import MIN_FREE_BYTES, parse_limit, total_size
 from dmlviz_app.server.access import Rule, access
 from dmlviz_app.server.event_stream import event_hub
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.logs import log_failed_request
 from dmlviz_app.server.metrics import REGISTRY, REQUESTS, process_use
-from dmlviz_app.server.readiness import obstacles
-from dmlviz_app.server.services import services
+from dmlviz_app.server.services import Services, services
+
+
+def obstacles(services: Services) -> list[str]:
+    """Return what keeps a job from starting, a sentence each; empty when the server is ready."""
+    sentences = []
+    folder = services.settings.runs
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        sentences.append(f"Nothing can be written into the folder of runs: {error.strerror}.")
+    else:
+        if free < MIN_FREE_BYTES:
+            sentences.append(
+                f"The disk of the runs has {free // 10**6} MB left; a run may need {MIN_FREE_BYTES // 10**6}."
+            )
+    if not services.datasets.available():
+        sentences.append("There is no data set: see `dmlviz data`.")
+    if not services.scheduler.ready:
+        sentences.append("No worker is ready yet.")
+    return sentences
+
 
 STREAMLIT_METRICS = "/_stcore/metrics"
 LOOPBACK = ("127.0.0.1", "::1")

@@ -30,9 +30,8 @@ from dmlviz_app.people.classrooms import Classrooms
 from dmlviz_app.people.identity import Identity
 from dmlviz_app.people.people import DEFAULT_LIMITS, Person
 from dmlviz_app.people.personal_datasets import PersonalDatasets
-from dmlviz_app.people.personal_jobs import PersonalJobs
+from dmlviz_app.people.personal_jobs import PersonalJobs, PersonalStudies
 from dmlviz_app.people.personal_runs import PersonalRuns
-from dmlviz_app.people.personal_studies import PersonalStudies
 from dmlviz_app.people.policy import Role
 from dmlviz_app.server.answers import Answers
 from dmlviz_app.server.feature_jobs import FeatureJobs

@@ -5,7 +5,7 @@ import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.figures.data import Images
-from dmlviz.labs.picture_grid import picture_grid
+from dmlviz.labs.pictures import picture_grid
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz_app.answers.sprites import ImageTiles
 from dmlviz_app.widgets.actions import button

@@ -6,8 +6,7 @@ import numpy as np
 from scipy import ndimage
 
 from dmlviz.data.dataset import Dataset, Split
-from dmlviz.data.made.pixels import enlarge, noise, to_bytes
-from dmlviz.data.made.warp import affine_matrices, sample
+from dmlviz.data.made.pixels import affine_matrices, enlarge, noise, sample, to_bytes
 
 SEED = 0
 TRAIN_SCENES = 12

@@ -8,7 +8,6 @@ import numpy as np
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.data.dataset import Split
-from dmlviz.labs.embedding import embed, embed_test_images, train_net
 from dmlviz.labs.gallery import (
     ENROLLED,
     EXAMPLES,
@@ -18,6 +17,7 @@ from dmlviz.labs.gallery import (
     NEWCOMERS,
 )
 from dmlviz.labs.shown_images import images_id
+from dmlviz.labs.training import embed, embed_test_images, train_net
 from dmlviz.metrics.open_set import Identification, identification
 from dmlviz.ops.gallery import Gallery, Rule
 from dmlviz.studies.trial import Trial, TrialContext

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dmlviz.labs.lab import PrintedRow, read_lab
-from dmlviz.labs.reality_check import plan, rows
+from dmlviz.labs.reality_check import claims, plan
 from dmlviz.studies.trial import TrialResult
 
 LITERATURE = Path(__file__).parent / "literature.csv"
@@ -35,7 +35,7 @@ def _literature() -> tuple[PrintedRow, ...]:
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    gain_by_loss = {title: steps for title, steps in rows.gains(results).items() if steps}
+    gain_by_loss = {title: steps for title, steps in claims.gains(results).items() if steps}
     if not gain_by_loss:
         return "Too few runs have ended to tell."
     winner = max(gain_by_loss, key=lambda title: gain_by_loss[title][-1])
@@ -50,4 +50,6 @@ def _answer(results: Sequence[TrialResult]) -> str:
     )
 
 
-LAB = read_lab(__file__, plan=plan.plan, estimate=plan.total, answer=_answer, rows=rows.rows, literature=_literature())
+LAB = read_lab(
+    __file__, plan=plan.plan, estimate=plan.total, answer=_answer, rows=claims.rows, literature=_literature()
+)

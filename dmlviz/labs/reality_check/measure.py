@@ -13,8 +13,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load
 from dmlviz.errors import UserError
-from dmlviz.labs.reality_check.contestants import BY_KEY
-from dmlviz.labs.reality_check.plan import FOLDS
+from dmlviz.labs.reality_check.plan import BY_KEY, FOLDS
 from dmlviz.metrics import evaluate, evaluate_per_query
 from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError
 from dmlviz.training.trainer import Trainer

@@ -13,9 +13,8 @@ from dmlviz.data.dataset import Split
 from dmlviz.data.made.pixels import enlarge
 from dmlviz.data.made.town import build_town
 from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
-from dmlviz.labs.kept_net import keep_net
 from dmlviz.labs.pair_training import in_chunks, normalize
-from dmlviz.labs.training import train_to_the_end
+from dmlviz.labs.training import keep_net, train_to_the_end
 from dmlviz.nets import build
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError

@@ -10,10 +10,10 @@ from torch import nn
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.labs.answers import EmbeddedTiles, TilesQuestion
-from dmlviz.labs.kept_net import fill_with_kept
 from dmlviz.labs.pair_training import in_chunks, normalize
 from dmlviz.labs.terrapattern import CELL, LEAST_COLUMNS, MOST_COLUMNS
 from dmlviz.labs.terrapattern.measure import DIMENSIONS, build_net, directions
+from dmlviz.labs.training import fill_with_kept
 
 
 def answer(question: TilesQuestion) -> EmbeddedTiles:

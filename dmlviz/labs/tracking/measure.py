@@ -13,8 +13,8 @@ from dmlviz.data import load
 from dmlviz.data.made.pixels import enlarge
 from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, TEST_VIDEOS, Videos, make_train_and_test, make_videos
 from dmlviz.labs.kept_arrays import PICTURES
-from dmlviz.labs.kept_net import keep_net
 from dmlviz.labs.pair_training import seeded, train_steps
+from dmlviz.labs.training import keep_net
 from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError
 
 EXEMPLAR = 24  # side of the picture of the target, in pixels

@@ -14,9 +14,9 @@ from dmlviz.data.made.pixels import enlarge
 from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, Videos, make_videos
 from dmlviz.errors import UserError
 from dmlviz.labs.answers import FollowedVideo, Follower, VideoQuestion
-from dmlviz.labs.kept_net import fill_with_kept
 from dmlviz.labs.tracking import MOST_DISTRACTORS, MOST_NOISE, TITLES, VIDEOS
 from dmlviz.labs.tracking.measure import STRIDE, Correlation, box_overlap, build_tracker, follow_from
+from dmlviz.labs.training import fill_with_kept
 
 LOST = 0.1  # overlap up to which a target counts as lost, as in the figures
 LEAST_SIDE = 6.0  # pixels of a box drawn by hand

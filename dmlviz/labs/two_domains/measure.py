@@ -11,8 +11,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import made
 from dmlviz.data.dataset import Split
 from dmlviz.labs.kept_arrays import MAP, PICTURES
-from dmlviz.labs.kept_net import keep_net
 from dmlviz.labs.pair_training import in_chunks, normalize, seeded, train_steps
+from dmlviz.labs.training import keep_net
 from dmlviz.labs.two_domains import ASKED
 from dmlviz.nets import PairNet, build
 from dmlviz.ops.linear_projection import LinearProjection

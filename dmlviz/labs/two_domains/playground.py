@@ -16,8 +16,8 @@ from dmlviz.data import made, sprite_sheet
 from dmlviz.data.drawing import decode_drawing
 from dmlviz.errors import UserError
 from dmlviz.labs.answers import SketchAnswer, SketchQuestion, TwoDomains
-from dmlviz.labs.kept_net import fill_with_kept
 from dmlviz.labs.pair_training import normalize
+from dmlviz.labs.training import fill_with_kept
 from dmlviz.labs.two_domains import VARIANTS
 from dmlviz.labs.two_domains.measure import SHOWN, build_towers, domains, embed
 from dmlviz.nets import PairNet

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from dmlviz.data import load
-from dmlviz.labs.embedding import embed_test_images
 from dmlviz.labs.shown_images import images_id
+from dmlviz.labs.training import embed_test_images
 from dmlviz.labs.verification import FALSE_POSITIVE_RATES, SCORES
 from dmlviz.metrics.verification import area, operating_points
 from dmlviz.metrics.verification_folds import (

@@ -48,7 +48,7 @@ test("a hundred random states come back as they were", () => {
 });
 
 test("words of the server are read, too: deflated by zlib, without zeros at the end", () => {
-  const { selected } = back({ select: "mnist.eNpjYwIAABAACQ" }); // of dmlviz.config.subset.pack_items([1, 2, 9])
+  const { selected } = back({ select: "mnist.eNpjYwIAABAACQ" }); // of dmlviz.config.projection.pack_items([1, 2, 9])
   assert.deepEqual(
     [...selected.keys()].filter((item) => selected[item]),
     [1, 2, 9],
