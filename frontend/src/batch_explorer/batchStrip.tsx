@@ -1,10 +1,11 @@
 // Beside the map while a net trains: a pair or a triplet of the batch, its distances, and what the loss does with it.
-import { useLayoutEffect } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { StreamEvent } from "../lib/eventStream.ts";
 import { maxOf } from "../lib/extent.ts";
 import { grouped } from "../lib/format.ts";
 import { momentOf } from "../lib/neighbors.ts";
 import { panel, themeOf } from "../lib/panel.tsx";
+import { serverUrl } from "../lib/server.ts";
 import type { Source } from "../protocol.ts";
 import { useFrame, useRun } from "../workbench/hooks.ts";
 import type { LoadedBatch } from "./batch.ts";
@@ -30,10 +31,26 @@ function pullOf({ rows, hardness, groups, tuples }: LoadedBatch, index: number):
   return first === second ? "The loss pulls these two together." : "The loss pushes these two apart.";
 }
 
+/** A batch once its pictures are here; the one before stays until then. */
+function useWithPictures(batch: LoadedBatch | null): LoadedBatch | null {
+  const [shown, show] = useState<LoadedBatch | null>(null);
+  useLayoutEffect(() => {
+    let awaited = true;
+    const urls = batch?.sheet.urls ?? [];
+    const pictures = urls.map((url) => Object.assign(new Image(), { src: serverUrl(url) }).decode());
+    void Promise.allSettled(pictures).then(() => awaited && show(batch));
+    return () => {
+      awaited = false;
+    };
+  }, [batch]);
+  return shown;
+}
+
 export default panel<Source>(style, ({ host, ...source }) => {
   const { steps, trains } = useRun(source, nothing, record);
   useFrame(source.run);
-  const { batch } = useBatch(source, trains ? batchAt(steps, momentOf(source.run)) : null, false, false);
+  const newest = useBatch(source, trains ? batchAt(steps, momentOf(source.run)) : null, false, false);
+  const batch = useWithPictures(newest.batch);
   const isShown = trains && batch !== null && batch.tuples.kind !== "classes" && batch.rows.length > 0;
   useLayoutEffect(() => {
     const { parentElement: place } = host;

@@ -85,7 +85,7 @@ export class StatePublisher {
     within(layout.outline.node, "The table", () => layout.outline.update(state));
     layout.alarm.update(state, timeline, shown);
     within(layout.footer.node, "The quality", () => layout.footer.update(state.data, timeline, shown, open));
-    within(layout.bar.node, "The player", () => layout.bar.update(timeline, player, state.theme));
+    within(layout.bar.node, "The player", () => layout.bar.update(timeline, player, state.theme, shown));
     layout.headline.update(state.data.title ?? "", layout.bar.words);
     // Until a new run has a frame of its own, the stage still holds the one before, faded.
     const visible = shown && scene.frame ? sum(scene.usable) : 0;

@@ -41,7 +41,7 @@ export function measureStage({
   stage.style.setProperty("--legend-height", `${legend.node.offsetHeight}px`); // below the strip, where it is narrow
   stage.style.setProperty("--panel-height", `${Math.round(height) - 54}px`); // of the tools under "View"
   scene.resize(width, height, insets, scale);
-  within(bar.node, "The player", () => bar.update(playback.timeline, playback.player, state.theme));
+  within(bar.node, "The player", () => bar.update(playback.timeline, playback.player, state.theme, playback.shown));
 }
 
 /** Bounds that Home shows beside the frame: the last frame of a replay, the query, a learned circle. */

@@ -5,7 +5,17 @@ import { maxOf, minOf } from "../../lib/extent.ts";
 import { grouped } from "../../lib/format.ts";
 import { explain } from "../../lib/glossary.ts";
 import { css, type Theme } from "../../lib/theme.ts";
-import { canRefit, framesOf, indexAt, isOpen, placeOf, placeOfStep, stepAt, type Timeline } from "../data/timeline.ts";
+import {
+  canRefit,
+  framesOf,
+  indexAt,
+  isOpen,
+  placeOf,
+  placeOfStep,
+  stepAt,
+  type Entry,
+  type Timeline,
+} from "../data/timeline.ts";
 import type { Player } from "../playback/player.ts";
 
 const PLAY = "M4.5 2.6v10.8L13.2 8Z";
@@ -128,8 +138,8 @@ export class PlayerBar {
     });
   }
 
-  /** Show where the player stands. */
-  update(timeline: Timeline, player: Player, theme: Theme): void {
+  /** Show where the player stands, and the step that is on the stage: while its points are on their way it is the one before. */
+  update(timeline: Timeline, player: Player, theme: Theme, shown: Entry | null): void {
     this.timeline = timeline;
     const frames = framesOf(timeline);
     const open = isOpen(timeline);
@@ -148,7 +158,7 @@ export class PlayerBar {
     for (const button of [this.play, this.back, this.forward]) button.disabled = frames.length < 2;
     this.back.disabled ||= player.position <= 0;
     this.forward.disabled ||= player.position >= frames.length - 1;
-    const step = frames[low]?.step ?? 0;
+    const step = (shown ?? frames[low])?.step ?? 0;
     const words =
       frames.length > 1 || (frames.length && open)
         ? `${timeline.noun} ${grouped(step)}${total ? ` of ${grouped(total)}` : ""}`
