@@ -62,6 +62,7 @@ def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard(visit, digits_run)
     person.map_has("ready", "true")
     band.get_by_role("button", name=re.compile("^Train")).click()
     expect(page).not_to_have_url(re.compile(f"run={digits_run.id}"))
+    expect(band).to_be_hidden()
     expect(page.get_by_role("button", name="Stop", exact=True).first).to_be_enabled()
     page.get_by_role("button", name="Stop", exact=True).first.click()
 

@@ -16,6 +16,7 @@ const STEPS: Record<Step, [title: string, words: string]> = {
   ask: ["Ask", "click an image"],
   draw: ["Draw", "find what is alike"],
 };
+const TRAIN = ".st-key-train, .st-key-train-top"; // the buttons
 const GAP_PX = 14; // between the band and the map
 
 export default function ({ parentElement, data }: ComponentArguments<WelcomeProps>) {
@@ -49,7 +50,11 @@ class Welcome {
   constructor(private parent: ShadowRoot) {
     parent.append(this.band);
     this.watcher.observe(this.band);
+    document.addEventListener("click", this.onClick);
   }
+
+  // Whoever trains needs no introduction, and its room.
+  private onClick = ({ target }: Event) => target instanceof Element && target.closest(TRAIN) && this.close();
 
   update(steps: WelcomeProps): void {
     const [sentence, invitation] = steps.vectors ? VECTORS : SENTENCE;
@@ -99,6 +104,7 @@ class Welcome {
 
   destroy(): void {
     this.watcher.disconnect();
+    document.removeEventListener("click", this.onClick);
     this.unfollow();
     change({ steps: null });
     this.band.remove();

@@ -88,8 +88,15 @@ const { run: _run, view: _view, camera: _camera, ...addressed } = START;
 /** The view of an empty address. */
 export const ADDRESSED: Partial<ViewState> = addressed;
 /** Fields that belong to one run, and to the images of a data set. */
-const OF_RUN: Partial<ViewState> = { view: null, step: null, pinned: null, partner: null };
-const OF_IMAGES: Partial<ViewState> = { selected: null, reason: null, isolated: null, hidden: START.hidden };
+const OF_RUN: Partial<ViewState> = { view: null, step: null };
+const OF_IMAGES: Partial<ViewState> = {
+  pinned: null,
+  partner: null,
+  selected: null,
+  reason: null,
+  isolated: null,
+  hidden: START.hidden,
+};
 /** Fields that undo restores. */
 const UNDONE = ["selected", "reason", "pinned", "hidden", "isolated", "color", "view"] as const;
 const MAX_STEPS = 100;
@@ -155,7 +162,7 @@ export class ViewStore {
   }
 
   /**
-   * A page shows this run. Of another run nothing is pinned, of other images nothing is selected. `read` returns what the
+   * A page shows this run. Of other images nothing is pinned or selected. `read` returns what the
    * address says of them, which is asked where the run is another one, or where the address was opened (`opened`).
    */
   show(shown: Shown, read: (shown: Shown) => Partial<ViewState> = () => ({}), isNew = false): void {

@@ -61,11 +61,14 @@ test("another run keeps what belongs to the images, another data set nothing of 
   const { pinned, partner, step, selected, hidden, color } = store.state;
   assert.deepEqual(
     [pinned, partner, step, [...selected], [...hidden], color],
-    [null, null, null, [0, 1, 1, 0], [3], "error"],
+    [2, 1, null, [0, 1, 1, 0], [3], "error"],
   );
   store.record();
   store.show({ run: "c", dataset: "mnist", n: 9 });
-  assert.deepEqual([store.state.selected, store.state.hidden.size, store.canUndo], [null, 0, false]);
+  assert.deepEqual(
+    [store.state.pinned, store.state.selected, store.state.hidden.size, store.canUndo],
+    [null, null, 0, false],
+  );
 });
 
 test("the address counts where the run is another one, or where it was opened", () => {

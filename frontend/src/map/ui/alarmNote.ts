@@ -3,7 +3,7 @@ import { h, icon, updateAttribute } from "../../lib/dom.ts";
 import { explain } from "../../lib/glossary.ts";
 import type { Remedy } from "../../protocol.ts";
 import type { MapState } from "../data/state.ts";
-import { alarmAt, type Entry, type Timeline } from "../data/timeline.ts";
+import { alarmAt, framesOf, isOpen, type Entry, type Timeline } from "../data/timeline.ts";
 
 const CROSS = "M4 4l8 8M12 4l-8 8";
 // Of the sentence, what names the alarm; and the terms that explain it.
@@ -35,8 +35,9 @@ export class AlarmNote {
 
   /** Show the alarm that is on at the step that is shown. */
   update({ data, pid }: MapState, timeline: Timeline, shown: Entry | null): void {
-    // A run that failed has no later frame to say it on.
-    const step = timeline.state === "failed" ? Infinity : (shown?.step ?? -1);
+    // What came after the last frame has no later one to be said on.
+    const isLast = !isOpen(timeline) && shown === framesOf(timeline).at(-1);
+    const step = timeline.state === "failed" || isLast ? Infinity : (shown?.step ?? -1);
     const alarm = pid ? null : alarmAt(timeline, step);
     const key = alarm && `${data.run}/${data.begun}/${alarm.alarm}`;
     this.node.hidden = !alarm || key === this.lastDismissal;

@@ -16,7 +16,7 @@ const CONTOURS: Record<string, string> = {
  * images; `note`: what is to be known of the frame.
  */
 export function statusOf(
-  { data, model, images, trained, contours, astray, trouble, queued }: MapState,
+  { data, pid, model, images, trained, contours, astray, trouble, queued }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
@@ -41,7 +41,9 @@ export function statusOf(
     parts.push(`${model.noun} ${model.pinned} is not in this frame`);
   else if (missing) parts.push(`${missing} of ${model.neighbors.length} neighbors are not in this frame`);
   for (const words of [note, timeline.phase, queued]) if (words) parts.push(words);
-  if (timeline.state === "failed") parts.push(`failed: ${timeline.reason}`);
+  // Why a run failed stands above the map in the app.
+  if (timeline.state === "failed")
+    parts.push(pid || !document.querySelector(".stApp") ? `failed: ${timeline.reason}` : "failed");
   else if (timeline.follows && timeline.state === "stopped" && timeline.reason !== "paused")
     parts.push(timeline.reason);
   if (timeline.connection === "retrying") parts.push("connection lost, reconnecting …");
