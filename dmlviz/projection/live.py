@@ -1,10 +1,11 @@
 """A map that follows embeddings while they change, as those of a net that learns."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _COLLAPSED = 1e-3  # of the embeddings' length
 _SMALL = 0.03  # of a live t-SNE, from which a whole one begins: it ends as well as from scratch, and turns no cluster
 _NOISE = 1e-4  # of the map: new points that are placed alike separate
 _FORMED = 1000  # iterations: neighbors pull a layout together no more
+_FRAMES = (6, 2)  # of the first update and of a later one, where one looks on
 _MEASURED = 700  # points: the quality of a frame is measured on a sample, see `projection_quality`
 
 
@@ -121,19 +123,37 @@ class LiveProjection:
         Raises:
             UserError: For input that this method cannot project; see `project`.
         """
+        with closing(
+            self._maps(embeddings, ids, labels, lambda usual, _: [_turns(iterations or usual, seconds)])
+        ) as maps:
+            return next(maps)
+
+    def frames(self, embeddings: Any, *, ids: Any = None, labels: Any = None) -> Iterator[Projection]:
+        """Go on with new embeddings, and yield the map after every few iterations, as long as one asks for another.
+
+        The sixth map of the first embeddings, and the second of later ones, is that of `update`, turned onto the frame
+        before. A linear map is yielded once. Arguments and errors are those of `update`.
+        """
+        return self._maps(embeddings, ids, labels, _slices)
+
+    def _maps(
+        self, embeddings: Any, ids: Any, labels: Any, frames: Callable[[int, int], Iterable[Iterator[float]]]
+    ) -> Generator[Projection]:
         rows, ids, config, note = self._checked(embeddings, ids, labels)
         if config.declared.linear:
             layout = Layout(project(rows, config, labels=labels).coordinates)
-            return self._shown(config, rows, ids, layout, note)
+            yield self._shown(config, rows, ids, layout, note)
+            return
         begun = self._begin(config, rows, ids)
         if (rows == rows[0]).all():
             still = begun or Layout(np.zeros((len(rows), config.dims), np.float32), iterations=0)
-            return self._shown(config, rows, ids, still, note)
-        method = implementation(config)
-        turns = _turns(iterations or method.updates[begun is not None], seconds)
+            yield self._shown(config, rows, ids, still, note)
+            return
+        method, is_later = implementation(config), begun is not None
         known = check_labels(labels, len(rows)) if config.params.get("supervised") else None
-        layout = method.follow(rows, config, begun, turns, known, self._device)
-        return self._shown(config, rows, ids, layout, note)
+        work = frames(method.updates[is_later], _FRAMES[is_later])
+        for layout in method.follow(rows, config, begun, work, known, self._device):
+            yield self._shown(config, rows, ids, layout, note)
 
     def settle(
         self,
@@ -233,6 +253,14 @@ class LiveProjection:
             note=note,
             measured=_MEASURED,
         )
+
+
+def _slices(iterations: int, frames: int) -> Iterator[Iterator[float]]:
+    """Yield the iterations of each frame: of so many, which share the usual ones, and then of ever more."""
+    each, turns = -(-iterations // frames), _turns(iterations, None)
+    yield from (islice(turns, each) for _ in range(frames))
+    while True:
+        yield _turns(each, None)
 
 
 def _turns(iterations: int, seconds: float | None) -> Iterator[float]:

@@ -1,7 +1,7 @@
 """Binds the implementation of each projection to its spec. No torch: an implementation is imported when it is used."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,17 +80,17 @@ class Method(ABC):
         rows: np.ndarray,
         config: ProjectionConfig,
         begun: Layout | None,
-        turns: Iterator[float],
+        frames: Iterable[Iterator[float]],
         labels: np.ndarray | None,
         device: str,
-    ) -> Layout:
-        """Return the map of embeddings (n × d) that have changed, for a method that can go on from where it stands.
+    ) -> Iterator[Layout]:
+        """Yield maps of embeddings (n × d) that have changed, for a method that can go on from where it stands.
 
         Args:
             rows: Embeddings.
             config: Settings.
             begun: The layout so far, whose neighbors are those of the embeddings before; None at first.
-            turns: What share of the work is done, before each iteration.
+            frames: For each map, what share of the work is done, before each iteration.
             labels: Class numbers (n), for a map that uses them.
             device: Torch device.
         """

@@ -1,6 +1,6 @@
 """t-SNE (van der Maaten, Hinton 2008) in time linear in n, with intermediate frames."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -109,10 +109,10 @@ class TSNE(Method):
         rows: np.ndarray,
         config: ProjectionConfig,
         begun: Layout | None,
-        turns: Iterator[float],
+        frames: Iterable[Iterator[float]],
         labels: np.ndarray | None,
         device: str,
-    ) -> Layout:
+    ) -> Iterator[Layout]:
         """Go on, from rest where the net has jumped."""
         points = prepare(rows, config.params["metric"])
         near, affinities = neighbors_and_affinities(points, config.params["perplexity"])
@@ -121,12 +121,13 @@ class TSNE(Method):
         done, attraction = 0 if begun is None else begun.iterations, config.params["attraction"]
         with one_thread(), Helpers() as helpers:
             moving = descent(start, momentum, attracting(affinities, attraction), affinities, device, helpers)
-            for _ in turns:
-                if done == _EARLY:
-                    moving.restart()
-                moving.step(COARSE, config.params["exaggeration"] if done < _EARLY else attraction)
-                done += 1
-            return Layout(moving.positions, moving.divergence(COARSE), done, None, moving.momentum, near.first(10))
+            for turns in frames:
+                for _ in turns:
+                    if done == _EARLY:
+                        moving.restart()
+                    moving.step(COARSE, config.params["exaggeration"] if done < _EARLY else attraction)
+                    done += 1
+                yield Layout(moving.positions, moving.divergence(COARSE), done, None, moving.momentum, near.first(10))
 
 
 def early_iterations(iterations: int) -> int:

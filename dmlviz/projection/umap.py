@@ -3,7 +3,7 @@
 Neighbor graph, curve, loss and schedule are umap-learn's.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -102,10 +102,10 @@ class UMAP(Method):
         rows: np.ndarray,
         config: ProjectionConfig,
         begun: Layout | None,
-        turns: Iterator[float],
+        frames: Iterable[Iterator[float]],
         labels: np.ndarray | None,
         device: str,
-    ) -> Layout:
+    ) -> Iterator[Layout]:
         """Go on, more slowly than at first."""
         params = config.params
         points = prepare(rows, params["metric"])
@@ -115,10 +115,11 @@ class UMAP(Method):
         y = np.ascontiguousarray(start.T)
         with one_thread(), Helpers() as helpers:
             forces = forces_of(edges, params["iterations"], config.seed, params["min_dist"], helpers)
-            for share in turns:
-                y = forces.step(y, done, rate=rate * (1 - share))
-                done += 1
-        return Layout(y.T.copy(), None, done, neighbors=near.first(10))
+            for turns in frames:
+                for share in turns:
+                    y = forces.step(y, done, rate=rate * (1 - share))
+                    done += 1
+                yield Layout(y.T.copy(), None, done, neighbors=near.first(10))
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:

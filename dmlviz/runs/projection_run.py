@@ -1,7 +1,7 @@
 """Computes a projection of a run, or of some of its images, into its folder: of a step, the end, a whole training."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,8 @@ from dmlviz.storage.run_schema.events import (
 
 FRAME_INTERVAL_S = 0.2  # between frames on disk; the browser interpolates
 LOOK_S = 0.02  # between two looks for a snapshot
+FOLLOW_INTERVAL_S = 0.15  # between layouts of one snapshot
+FIRST_FRAMES, LATER_FRAMES, MOST_FRAMES = 6, 2, 8  # of a snapshot: at least of the first and of a later one, at most
 MEASURED = 700  # images that the quality of a frame of a replay is measured on
 
 if TYPE_CHECKING:
@@ -173,12 +175,24 @@ def _follow(
         if kept and (other.config.method, other.config.dims) == (config.method, config.dims):
             step = max(kept)
             live.begin(other.positions(kept[step]), projected_items(run, config.replace(step=step)))
+    layouts: Iterator[Projection] | None = None  # of the snapshot that is shown
+    count = least = 0
+    due = 0.0
     while stop is None or not stop():
         is_training = trains(run)  # before the look, so that no snapshot is missed
         steps = [step for step in run.snapshot_steps if step > shown]
-        if steps:
+        if steps and (layouts is None or count >= least):
+            is_once = every or not is_training or config.declared.linear
+            least, count, due = 1 if is_once else FIRST_FRAMES if shown < 0 else LATER_FRAMES, 0, 0.0
             shown = steps[-1 if is_training and not every else 0]
-            _write_layout(frame_writer, live, run, config, shown)
+            layouts = _layouts(live, run, config, shown, is_once)
+        if layouts is not None and is_training and time.monotonic() < due:
+            time.sleep(LOOK_S)
+        elif layouts is not None:
+            count, due = count + 1, time.monotonic() + FOLLOW_INTERVAL_S
+            is_over = not _write_layout(frame_writer, run, shown, layouts)
+            if is_over or count >= (MOST_FRAMES if is_training else least):
+                layouts = None
         elif is_training:
             time.sleep(LOOK_S)
         elif run.embeddings is None:
@@ -191,18 +205,28 @@ def _follow(
     _write_end(writer, None, max(shown, 0), began)
 
 
-def _write_layout(
-    frame_writer: "_FrameWriter", live: "LiveProjection", run: Run, config: ProjectionConfig, step: int
-) -> None:
-    """Write the layout of a snapshot; where its embeddings have none, say why."""
+def _layouts(
+    live: "LiveProjection", run: Run, config: ProjectionConfig, step: int, is_once: bool
+) -> Iterator["Projection"]:
+    """Return layouts of a snapshot: one, or as many as one asks for."""
     config = config.replace(step=step)
     embeddings, labels = projected_embeddings(run, config, step)
+    ids, known = projected_items(run, config), _known(run, labels)
+    if is_once:
+        return (live.update(embeddings, ids=ids, labels=known) for _ in range(1))
+    return live.frames(embeddings, ids=ids, labels=known)
+
+
+def _write_layout(frame_writer: "_FrameWriter", run: Run, step: int, layouts: Iterator["Projection"]) -> bool:
+    """Write the next layout of a snapshot, and return whether there was one; if its embeddings have none, say why."""
     of = max(run.steps, step)
     try:
-        layout = live.update(embeddings, ids=projected_items(run, config), labels=_known(run, labels))
+        layout = next(layouts, None)
     except UserError as error:
         frame_writer.tell(str(error), step, of)
-        return
+        return False
+    if layout is None:
+        return False
     event = LayoutEvent(
         event="frame",
         iteration=step,
@@ -214,6 +238,7 @@ def _write_layout(
     if layout.note:
         event["note"] = layout.note
     frame_writer.writer.event(event)
+    return True
 
 
 def _settle(writer: Writer, record: ProjectionRun, run: Run, live: "LiveProjection", stop: Stop, began: float) -> None:

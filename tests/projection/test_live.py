@@ -53,6 +53,23 @@ def test_equal_updates_give_equal_maps(method):
     np.testing.assert_array_equal(last(), last())
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_who_looks_on_sees_frames_on_the_way_to_the_same_map_and_beyond(method):
+    looked_on, twin = live(method), live(method)
+    for rows, needed in ((MIXED, 6), (DIGITS, 2)):
+        updated = twin.update(rows)
+        frames = list(itertools.islice(looked_on.frames(rows), needed))
+        same = align([updated.coordinates, frames[-1].coordinates])[1]  # turned onto the frame before
+        np.testing.assert_allclose(same, updated.coordinates, atol=1e-3 * updated.coordinates.std())
+        if method != "pca":
+            assert movement(frames[-2].coordinates, frames[-1].coordinates) > 0
+    further = list(itertools.islice(looked_on.frames(DIGITS), 8))
+    assert len(further) == (1 if method == "pca" else 8)
+    assert kept(DIGITS, further[-1].coordinates) > kept(DIGITS, updated.coordinates) - 0.3
+    with pytest.raises(UserError, match="at least 2 points"):
+        next(looked_on.frames(DIGITS[:1]))
+
+
 @pytest.mark.parametrize("method", ["tsne", "umap"])
 def test_points_are_taken_away_and_added_by_their_ids(method):
     follower, rng = live(method), np.random.default_rng(1)

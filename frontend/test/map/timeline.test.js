@@ -28,6 +28,20 @@ describe("timeline", () => {
     assert.deepEqual([line.noun, line.total, line.current, isOpen(line)], ["step", 600, 10, true]);
   });
 
+  it("keeps the last layout of a step of a map that goes on with a snapshot", () => {
+    const layout = (step, id) => ({ event: "frame", iteration: step, of: 600, step, frame: frame(id) });
+    const line = run(
+      { event: "started", method: "tsne", training_steps: 600 },
+      layout(0, "a"),
+      layout(0, "b"),
+      layout(7, "c"),
+    );
+    assert.deepEqual(
+      framesOf(line).map((entry) => entry.frame.id),
+      ["b", "c"],
+    );
+  });
+
   it("changes over to the replay, whose frames carry their own description", () => {
     const line = run(
       started,

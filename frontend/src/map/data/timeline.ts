@@ -117,7 +117,7 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       timeline.current = event.iteration;
       timeline.total = event.of ?? timeline.total;
       timeline.phase = "";
-      timeline.live.push({
+      putLayout(timeline, {
         step: event.step ?? event.iteration,
         frame: event.frame,
         provisional: true,
@@ -160,6 +160,12 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
     default:
       return null;
   }
+}
+
+// A map that follows a training goes on with a snapshot until there is a newer one: its last layout is that of the step.
+function putLayout({ live, follows }: Timeline, layout: Entry): void {
+  if (follows && live.at(-1)?.step === layout.step) live.pop();
+  live.push(layout);
 }
 
 // The frames that came while the run was on, each drawn on its own basis, and the end, which was turned to the last of them.

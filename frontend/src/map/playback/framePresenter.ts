@@ -61,7 +61,8 @@ export class FramePresenter {
     this.target = entry;
     const put = (frame: PlacedFrame | null) => {
       // While a slow network lags behind a live run, any newer frame is better than none.
-      const newer = play.player.following && (play.shown?.step ?? -1) < entry.step;
+      const step = play.shown?.step ?? -1;
+      const newer = play.player.following && (step < entry.step || (step === entry.step && this.target !== null));
       if (play.frames !== frames || (this.target !== entry && !newer)) return;
       if (!frame) {
         // Polling brings it with a later message, or which items are tracked is not known yet.
