@@ -17,6 +17,7 @@ import { batchAt, isOver, useBatch } from "./useBatch.ts";
 const nothing = () => ({ steps: [] as number[], trains: false });
 
 function record(known: ReturnType<typeof nothing>, event: StreamEvent): boolean {
+  if (event.event === "step" && known.trains) return false; // they come by dozens, and none has another batch
   if (event.event === "batch") known.steps.push(event.step);
   if (event.event === "step") known.trains = true;
   if (isOver(event) || event.event === "end") known.trains = false;

@@ -177,6 +177,7 @@ export class PropsReceiver {
       });
       this.publishSelection();
       this.listen(data, pid);
+      if (data.follows) loadWatched(state.data).catch(() => {}); // before its first frame
     } catch (error) {
       trouble(messageOf(error));
     }

@@ -85,6 +85,7 @@ export class MapView {
         },
         extraBounds: () => boundsBeside(this),
         still: () => state.theme.still,
+        trains: () => state.data.running === true,
         onFrame: (seconds) => this.playback.tick(seconds),
         onRebase: (from, to) => marker.carry(from, to),
         onCamera: (gliding) => this.link?.onCamera(gliding),

@@ -1,4 +1,5 @@
 // Drawing over the points: names, rings, links, the query's star, the lasso. Coordinates are CSS pixels.
+import { context2d } from "../../lib/dom.ts";
 import { css, mix, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Point } from "../math/camera.ts";
 import { placeNames } from "../math/namePlaces.ts";
@@ -38,9 +39,6 @@ export function drawNames(
 ): void {
   context.save();
   context.font = `600 13px ${theme.font}`;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.lineJoin = "round";
   const labels = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
   const widthOf = (text: string) => context.measureText(text).width;
   const names = labels.map((c) => shortened(classes[c], Math.max(SHORTEST_NAME, SHARE_OF_NAME * mapWidth), widthOf));
@@ -53,13 +51,37 @@ export function drawNames(
     const c = labels[i];
     if (!place) return;
     context.globalAlpha = centers[c].clear;
-    context.lineWidth = 4;
-    context.strokeStyle = css(theme.background, 0.92);
-    context.strokeText(names[i], ...place);
-    context.fillStyle = css(mix(theme.text, colors[c], 0.25));
-    context.fillText(names[i], ...place);
+    const ratio = context.getTransform().a || 1;
+    const tag = tagOf(names[i], wanted[i].width, context.font, theme, colors[c], ratio);
+    const [x, y] = [place[0] - tag.width / ratio / 2, place[1] - TAG_HEIGHT / 2].map(
+      (at) => Math.round(at * ratio) / ratio,
+    );
+    context.drawImage(tag, x, y, tag.width / ratio, tag.height / ratio);
   });
   context.restore();
+}
+
+const TAG_HEIGHT = 24; // pixels
+const MOST_TAGS = 500;
+const tags = new Map<string, HTMLCanvasElement>();
+
+// A name with its outline, drawn once: without a graphics card, the outlines take longer than all points.
+function tagOf(name: string, width: number, font: string, theme: Theme, color: Rgb, ratio: number): HTMLCanvasElement {
+  const [fill, outline] = [css(mix(theme.text, color, 0.25)), css(theme.background, 0.92)];
+  const key = [name, width, font, fill, outline, ratio].join();
+  const known = tags.get(key);
+  if (known) return known;
+  if (tags.size >= MOST_TAGS) tags.clear();
+  const tag = document.createElement("canvas");
+  Object.assign(tag, { width: Math.ceil((width + 8) * ratio), height: Math.ceil(TAG_HEIGHT * ratio) });
+  const context = context2d(tag);
+  context.scale(ratio, ratio);
+  Object.assign(context, { font, textAlign: "center", textBaseline: "middle", lineJoin: "round", lineWidth: 4 });
+  Object.assign(context, { strokeStyle: outline, fillStyle: fill });
+  context.strokeText(name, tag.width / ratio / 2, TAG_HEIGHT / 2);
+  context.fillText(name, tag.width / ratio / 2, TAG_HEIGHT / 2);
+  tags.set(key, tag);
+  return tag;
 }
 
 /** A ring about (x, y), legible on any ground. */

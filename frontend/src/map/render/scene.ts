@@ -24,6 +24,7 @@ import type { Moment, Renderer } from "./renderer.ts";
 
 const MAX_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
 const SOFTWARE_FRAME_MS = 25; // where the processor draws: every second frame of a screen with 60 a second
+const BESIDE_TRAINING_MS = 45; // and every third while it also trains
 
 export interface SceneHooks {
   /** Draw what lies above the points; says whether there are pictures among it. */
@@ -32,6 +33,8 @@ export interface SceneHooks {
   extraBounds: () => Bounds | null;
   /** True if the person prefers reduced motion: the camera then jumps to new data. */
   still?: () => boolean;
+  /** True while something is computed for what is on the stage. */
+  trains?: () => boolean;
   /** Called before each drawing. */
   onFrame: (seconds: number) => void;
   /** The world changes under an unmoved picture. */
@@ -249,7 +252,8 @@ export class Scene {
   private advance(time: number): boolean {
     const seconds = Math.min(LONGEST_S, this.pause + time);
     // Another drawing would only come later still, or would take the processor from a training.
-    const waits = this.renderer.isSoftware && performance.now() - this.drawnAt < SOFTWARE_FRAME_MS;
+    const apart = this.hooks.trains?.() ? BESIDE_TRAINING_MS : SOFTWARE_FRAME_MS;
+    const waits = this.renderer.isSoftware && performance.now() - this.drawnAt < apart;
     if (waits || (this.detail.slow && this.renderer.busy)) {
       this.pause = seconds;
       return true;
