@@ -57,6 +57,7 @@ def page(chromium, folder):
 def trained(page):
     """Train to the end; return what the page says of it."""
     page.get_by_role("button", name="Train", exact=True).click()
+    page.locator("button.train", has_text="Train").wait_for()  # it was "Stop" meanwhile
     page.get_by_text("Trained in this tab: step").wait_for()
     return page.locator("p.status").inner_text()
 
@@ -101,9 +102,15 @@ def test_settings_change_while_it_trains_and_a_point_shows_its_neighbors_of_now(
     page.get_by_label("Learning rate").select_option("0.001")
     page.get_by_label("Loss", exact=True).select_option("softmax")
     page.wait_for_url(re.compile("loss=softmax"))
+    page.get_by_label("Map", exact=True).select_option("tsne")
+    page.locator(".map[data-view^=tsne] .foot", has_text="of 10 neighbors survive").wait_for()
+    page.locator(".map[data-view^=tsne][data-state=running]").wait_for()
     assert page.get_by_role("button", name="Stop").is_visible()
     page.get_by_role("button", name="Stop").click()
     page.get_by_text("Trained in this tab: step").wait_for()
+    page.locator(".map[data-view^=tsne][data-state=finished]").wait_for()
+    assert "map=tsne" in page.url
+    page.get_by_label("Map", exact=True).select_option("live")
     page.get_by_label("Steps", exact=True).select_option("100")
     page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
     assert trained(page).endswith("It went on while this tab was in the background.")
@@ -116,6 +123,8 @@ def test_settings_change_while_it_trains_and_a_point_shows_its_neighbors_of_now(
 
 
 def test_nonsense_in_the_address_is_said_in_a_sentence(page):
+    page.goto(f"{page.address}?loss=best&steps=-4&map=planet")
+    page.get_by_text("asks for the map “planet”, which this page does not have; it takes live.").wait_for()
     page.goto(f"{page.address}?loss=best&steps=-4&data=cats")
     page.get_by_text("asks for the loss “best”, which this page does not have; it takes nt_xent.").wait_for()
     page.locator("button.train:enabled").wait_for()

@@ -10,7 +10,8 @@ import renderPad from "../workbench/query_pad/queryPad.ts";
 import { TRACKED, type Settings } from "./contents.ts";
 import { keptRun, type KeptRun } from "./keep.ts";
 import style from "./playground.css";
-import { readSettings, settingsForm, writeSettings } from "./settings.ts";
+import { readSettings, selectOf, settingsForm, writeSettings } from "./settings.ts";
+import { METHODS, type Method } from "./tabLayout.ts";
 import { TabSource, type Opened } from "./tabSource.ts";
 
 interface Kept {
@@ -65,6 +66,7 @@ const tab = new TabSource(`${kept.root}playground_worker.js`, {
     if (ended) end();
   },
   trouble: complain,
+  drawn: show,
 });
 
 function complain(sentence: string): void {
@@ -80,6 +82,7 @@ async function open(dataset: string): Promise<void> {
   opened = await tab.open(`${dataset}.bin`, kept.losses);
   const read = readSettings(new URLSearchParams(location.search), opened);
   settings = read.settings;
+  if (!page && read.map in METHODS) tab.draw(read.map as Method);
   complain(read.trouble);
   train.disabled = false;
   const plain = opened.simd ? "" : " It has no vector instructions of WebAssembly here: that takes longer.";
@@ -89,7 +92,21 @@ async function open(dataset: string): Promise<void> {
 }
 
 function showForm(): void {
-  controls.replaceChildren(settingsForm(opened, kept.datasets, settings, change));
+  const maps: [string, string][] = [["live", "Linear view"], ...Object.entries(METHODS)];
+  const map = selectOf("Map", maps, tab.layout?.method ?? "live", chooseMap);
+  const form = settingsForm(opened, kept.datasets, settings, change);
+  form.append(map);
+  controls.replaceChildren(form);
+}
+
+/** Show another map of this training, and of the next ones. */
+function chooseMap(name: string): void {
+  tab.draw(name in METHODS ? (name as Method) : null);
+  const query = new URLSearchParams(location.search);
+  query.set("map", name);
+  history.replaceState(history.state, "", `${location.pathname}?${query}${location.hash}`);
+  page?.take(contentsNow());
+  show();
 }
 
 function change(next: Settings, dataset = opened.data.dataset): void {
@@ -115,21 +132,8 @@ function prepare(): void {
   [untrained, answer, steps, ran] = [true, null, 0, settings];
   shown = new Date().toISOString();
   begun = new Date().toISOString();
-  const { data } = opened;
-  const contents: RunContents = {
-    run: tab.prepare(settings, Boolean(trained)),
-    view: "live",
-    begun: shown,
-    dataset: data.dataset,
-    classes: data.classes,
-    n: data.labels.test.length,
-    labels: new Uint8Array(Uint16Array.from(data.labels.test).buffer),
-    tracked: Array.from(data.labels.test.subarray(0, TRACKED).keys()),
-    near: null,
-    sprites: { pngs: data.sprites.pngs.map(encodeBase64), tile: data.sprites.tile },
-    plain: false,
-    streams: [],
-  };
+  tab.prepare(settings, Boolean(trained));
+  const contents = contentsNow();
   if (page) page.take(contents);
   else {
     page = new RunPage(below, contents, {
@@ -147,6 +151,27 @@ function prepare(): void {
   show();
 }
 
+/** The run of now on the map of now. */
+function contentsNow(): RunContents {
+  const { data } = opened;
+  const { layout } = tab;
+  return {
+    run: tab.run,
+    view: layout?.pid ?? "live",
+    ...(layout && { picture: { method: layout.method, title: METHODS[layout.method] }, follows: true }),
+    begun: shown,
+    dataset: data.dataset,
+    classes: data.classes,
+    n: data.labels.test.length,
+    labels: new Uint8Array(Uint16Array.from(data.labels.test).buffer),
+    tracked: Array.from(data.labels.test.subarray(0, TRACKED).keys()),
+    near: null,
+    sprites: { pngs: data.sprites.pngs.map(encodeBase64), tile: data.sprites.tile },
+    plain: false,
+    streams: [],
+  };
+}
+
 /** The loss and the miner of now, and how far they came. */
 function titleNow(): string {
   const { loss, miner } = ran;
@@ -155,8 +180,10 @@ function titleNow(): string {
   return untrained || running || !steps ? name : `${name}: P@1 ${score} after ${grouped(steps)} steps`;
 }
 
-const show = (): void =>
-  page?.show(answer, "", last && comparing.checked ? { ...last, titles: [titleNow(), last.title] } : null);
+function show(): void {
+  const placed = answer && tab.layout ? { ...answer, xy: tab.layout.placeOf(answer.near) } : answer;
+  page?.show(placed, "", last && comparing.checked ? { ...last, titles: [titleNow(), last.title] } : null);
+}
 
 function compare(): void {
   const query = new URLSearchParams(location.search);

@@ -2,6 +2,7 @@
 import { h } from "../lib/dom.ts";
 import { grouped } from "../lib/format.ts";
 import type { Settings } from "./contents.ts";
+import { METHODS } from "./tabLayout.ts";
 import type { Opened } from "./tabSource.ts";
 
 type Losses = Opened["losses"]["objectives"];
@@ -14,7 +15,7 @@ const WORDS = { learning_rate: "learning rate", steps: "number of steps", seed: 
 export function readSettings(
   query: URLSearchParams,
   { data, losses }: Opened,
-): { settings: Settings; trouble: string } {
+): { settings: Settings; map: string; trouble: string } {
   const trouble: string[] = [];
   const asked = (key: string) => query.get(key) ?? "";
   const pick = (what: string, wanted: string, known: string[], usual: string): string => {
@@ -49,7 +50,8 @@ export function readSettings(
     steps: number("steps", losses.config.steps as number),
     seed: number("seed", losses.config.seed as number),
   };
-  return { settings, trouble: trouble.join(" ") };
+  const map = pick("map", asked("map"), ["live", ...Object.keys(METHODS)], "live");
+  return { settings, map, trouble: trouble.join(" ") };
 }
 
 /** Write the settings into the address, without touching what else it says. */
@@ -66,6 +68,23 @@ export function usualOf(losses: Losses, loss: string): Losses[number] {
   return own.find((one) => one.recommended) ?? own.find((one) => one.miner === "semihard_nearest") ?? own[0];
 }
 
+/** A menu under its name; `chosen` is called with the name of an option. */
+export function selectOf(
+  label: string,
+  options: [string, string][],
+  value: string,
+  chosen: (value: string) => void,
+): HTMLElement {
+  const control = h(
+    "select",
+    { "aria-label": label },
+    ...options.map(([name, title]) => h("option", { value: name }, title)),
+  );
+  control.value = value;
+  control.addEventListener("change", () => chosen(control.value));
+  return h("label", null, label, control);
+}
+
 /** The controls; `change` is called with the new settings, and with a data set where another one is chosen. */
 export function settingsForm(
   { data, losses }: Opened,
@@ -73,41 +92,31 @@ export function settingsForm(
   settings: Settings,
   change: (settings: Settings, dataset?: string) => void,
 ): HTMLElement {
-  const select = (label: string, options: [string, string][], value: string, chosen: (value: string) => void) => {
-    const control = h(
-      "select",
-      { "aria-label": label },
-      ...options.map(([name, title]) => h("option", { value: name }, title)),
-    );
-    control.value = value;
-    control.addEventListener("change", () => chosen(control.value));
-    return h("label", null, label, control);
-  };
   const titles = new Map(losses.objectives.map((one) => [one.loss, one.loss_title]));
   const miners = losses.objectives.filter((one) => one.loss === settings.loss);
   const rates = [...new Set([...RATES, settings.learning_rate])].sort((a, b) => a - b);
   return h(
     "div",
     "form",
-    select("Images", Object.entries(datasets), data.dataset, (name) => change(settings, name)),
-    select("Net", Object.entries(data.nets), settings.net, (net) => change({ ...settings, net })),
-    select("Loss", [...titles], settings.loss, (loss) => {
+    selectOf("Images", Object.entries(datasets), data.dataset, (name) => change(settings, name)),
+    selectOf("Net", Object.entries(data.nets), settings.net, (net) => change({ ...settings, net })),
+    selectOf("Loss", [...titles], settings.loss, (loss) => {
       const { miner, update } = usualOf(losses.objectives, loss);
       change({ ...settings, loss, miner, learning_rate: update.learning_rate });
     }),
-    select(
+    selectOf(
       "Miner",
       miners.map((one) => [one.miner ?? "all", one.miner_title]),
       settings.miner ?? "all",
       (miner) => change({ ...settings, miner: miner === "all" ? null : miner }),
     ),
-    select(
+    selectOf(
       "Learning rate",
       rates.map((rate) => [String(rate), String(rate)]),
       String(settings.learning_rate),
       (rate) => change({ ...settings, learning_rate: Number(rate) }),
     ),
-    select(
+    selectOf(
       "Steps",
       [...new Set([100, 300, 1000, 3000, settings.steps])].sort((a, b) => a - b).map((n) => [String(n), grouped(n)]),
       String(settings.steps),

@@ -4,6 +4,7 @@ import { stream } from "../lib/eventStream.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
 import type { Settings } from "./contents.ts";
 import { nearestRows } from "../standalone/nearest.ts";
+import { TabLayout, type Method, type Snapshots } from "./tabLayout.ts";
 import type { Order, Word } from "./worker.ts";
 
 const K = 10;
@@ -14,12 +15,8 @@ export type Opened = Extract<Word, { says: "opened" }>;
 interface Listener {
   news(events: RunEvent[], ended: boolean): void;
   trouble(sentence: string): void;
-}
-
-interface Kept {
-  step: number;
-  rows: Float32Array;
-  d: number;
+  /** The map of all test images is there. */
+  drawn(): void;
 }
 
 export class TabSource implements RunSource {
@@ -28,8 +25,10 @@ export class TabSource implements RunSource {
   events: RunEvent[] = [];
   frames = new Map<string, Uint8Array>();
   private worker: Worker;
+  /** The map of now, where that is not the linear view of the training itself. */
+  layout: TabLayout | null = null;
   /** Embeddings of the test images at each snapshot. */
-  private kept: Kept[] = [];
+  private snapshots: Snapshots = { run: "", steps: 0, kept: [], ended: false };
   private waitingForRows: (() => void)[] = [];
   private asked = 0;
   private waiting = new Map<number, (answer: unknown) => void>();
@@ -38,7 +37,7 @@ export class TabSource implements RunSource {
   private opening: { resolve: (opened: Opened) => void; reject: (error: Error) => void } | null = null;
 
   constructor(
-    script: string,
+    private script: string,
     private listener: Listener,
   ) {
     this.worker = new Worker(script, { type: "module" });
@@ -61,7 +60,8 @@ export class TabSource implements RunSource {
   /** Begin a run with its untrained net; its events come to the page's stream. With `keep`, that of now answers on. */
   prepare(settings: Settings, keep = false): string {
     this.leave();
-    const { run, kept } = this;
+    const { run } = this;
+    const { kept } = this.snapshots;
     if (keep) this.leaveBefore();
     if (keep) this.leaveBefore = answerInPlace(run, { fetch: (path) => Promise.resolve(this.neighbors(path, kept)) });
     this.run = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join(
@@ -69,15 +69,25 @@ export class TabSource implements RunSource {
     );
     this.events = [];
     this.frames = new Map();
-    this.kept = [];
+    this.snapshots = { run: this.run, steps: settings.steps, kept: [], ended: false };
+    this.draw(this.layout?.method ?? null);
     this.leave = answerInPlace(this.run, this);
     this.tell({ do: "prepare", run: this.run, settings });
     return this.run;
   }
 
-  train = (settings: Settings): void => this.tell({ do: "train", settings });
+  train = (settings: Settings): void => {
+    this.snapshots.steps = settings.steps;
+    this.tell({ do: "train", settings });
+  };
   change = (settings: Settings): void => this.tell({ do: "change", settings });
   stop = (): void => this.tell({ do: "stop" });
+
+  /** Draw the snapshots by a method, those so far and those to come; null: only the linear view of the training. */
+  draw(method: Method | null): void {
+    this.layout?.stop();
+    this.layout = method && new TabLayout(this.script, this.snapshots, method, this.listener);
+  }
 
   /** What the worker answers to a question. */
   ask<Answer>(question: { do: "ask"; image: Uint8Array } | { do: "keep" }): Promise<Answer | null> {
@@ -87,12 +97,12 @@ export class TabSource implements RunSource {
   }
 
   async fetch(path: string): Promise<Response> {
-    if (!this.kept.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
-    return this.neighbors(path, this.kept);
+    if (!this.snapshots.kept.length) await new Promise<void>((resolve) => this.waitingForRows.push(resolve));
+    return this.neighbors(path, this.snapshots.kept);
   }
 
   /** Those of the step that the map shows, where it does not show the newest. */
-  private neighbors(path: string, kept: Kept[]): Response {
+  private neighbors(path: string, kept: Snapshots["kept"]): Response {
     const item = Number(/^neighbors\/(\d+)\.json/.exec(path)?.[1] ?? NaN);
     const asked = /[?&]step=(\d+)/.exec(path);
     const { step, rows, d } = kept.findLast((one) => !asked || one.step <= Number(asked[1])) ?? kept[0];
@@ -126,7 +136,9 @@ export class TabSource implements RunSource {
         const { events, frames, embeddings, d = 1, ended } = word;
         if (embeddings) {
           const step = events.reduce((last, event) => ("step" in event && event.step ? event.step : last), 0);
-          this.kept.push({ step, rows: embeddings, d });
+          this.snapshots.kept.push({ step, rows: embeddings, d });
+          this.snapshots.ended = ended;
+          this.layout?.turn();
           for (const go of this.waitingForRows.splice(0)) go();
         }
         for (const [id, bytes] of Object.entries(frames)) this.frames.set(id, bytes);

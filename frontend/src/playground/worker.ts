@@ -4,6 +4,8 @@ import { unpack } from "../standalone/unpack.ts";
 import type { DatasetContents, LossContents, Objective, Settings } from "./contents.ts";
 import { sentenceOf } from "../program/format.ts";
 import { Memory } from "../program/program.ts";
+import { followed, LiveLayout, type LayoutSettings } from "../projection/live.ts";
+import { randomNumbers } from "../lib/random.ts";
 import { Session, type News } from "./session.ts";
 import type { WeightArrays } from "./keep.ts";
 
@@ -15,7 +17,14 @@ export type Order =
   | { do: "change"; settings: Settings }
   | { do: "stop" }
   | { do: "ask"; id: number; image: Uint8Array; k: number }
-  | { do: "keep"; id: number };
+  | { do: "keep"; id: number }
+  | { do: "lay out"; rows: Float32Array; d: number; settings: LayoutSettings; isLast: boolean };
+
+/** A layout (n × 2), and how many of 10 neighbors it keeps. */
+export interface LaidOut {
+  positions: Float32Array<ArrayBuffer>;
+  kept: number;
+}
 
 /** What the worker tells. */
 export type Word =
@@ -27,7 +36,8 @@ export type Word =
       losses: Pick<LossContents, "config"> & { objectives: Omit<Objective, "program">[] };
     }
   | { says: "trouble"; sentence: string }
-  | { says: "answer"; id: number; answer: unknown };
+  | { says: "answer"; id: number; answer: unknown }
+  | ({ says: "laid out" } & LaidOut);
 
 const tell = (word: Word): void => postMessage(word);
 let data: DatasetContents;
@@ -36,6 +46,7 @@ let session: Session | null = null;
 let run = "";
 let training = false;
 let unsent: RunEvent[] = [];
+let layout: LiveLayout | null = null; // of a worker that draws maps and trains no net
 
 const objectiveOf = ({ loss, miner }: Settings): Objective => {
   const found = losses?.objectives.find((one) => one.loss === loss && one.miner === miner);
@@ -95,6 +106,10 @@ const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => 
   },
   ask({ id, image, k }) {
     tell({ says: "answer", id, answer: session?.ask(image, k) ?? null });
+  },
+  "lay out"({ rows, d, settings, isLast }) {
+    layout ??= new LiveLayout(settings, randomNumbers(1));
+    tell({ says: "laid out", ...followed(layout, rows, d, isLast) });
   },
   keep({ id }) {
     const weights: WeightArrays | null = session && {

@@ -1,6 +1,7 @@
 // A map that goes on from where it stands when its points or settings change, as dmlviz/projection/live.py. Pure: no DOM.
 import { aligned, pca } from "./linear.ts";
-import { nearestOthers, normalized, type Neighbors } from "./neighbors.ts";
+import { nearestRows } from "../standalone/nearest.ts";
+import { keptNeighbors, nearestOthers, normalized, type Neighbors } from "./neighbors.ts";
 import { affinities, TSNE } from "./tsne.ts";
 import { curve, fuzzyGraph, UMAP } from "./umap.ts";
 
@@ -22,6 +23,7 @@ const COOLING = 1 / 300; // of that rate, by iteration: at 0 the map rests
 const KEPT = 10;
 const STILL = 3e-4; // of the map's spread: a mean movement of t-SNE in an iteration that nobody sees
 const REST = 60; // such iterations
+const [FIRST, NEXT, LAST] = [120, 25, 150]; // iterations of a net's first snapshot, of the next ones, and of the end
 
 export class LiveLayout {
   iterations = 0;
@@ -154,6 +156,29 @@ export class LiveLayout {
     }
     if (anew) this.shown = this.mover.positions.slice();
   }
+}
+
+/**
+ * Go on to rows (n × d) of a net that has learned: positions (n × 2), and how many of 10 neighbors they keep. Rows beyond
+ * those before are other points: they begin among their nearest.
+ */
+export function followed(layout: LiveLayout, rows: Float32Array, d: number, isLast: boolean) {
+  const before = layout.positions;
+  const [known, n] = [before.length / 2, rows.length / d];
+  layout.take(rows, d);
+  if (known && n > known) {
+    const places = new Float32Array(2 * n);
+    places.set(before);
+    for (let i = known; i < n; i++)
+      for (const [near] of nearestRows(rows.subarray(0, known * d), rows.subarray(i * d, (i + 1) * d), 3))
+        for (const axis of [0, 1]) places[2 * i + axis] += before[2 * near + axis] / Math.min(3, known);
+    layout.place(places);
+    layout.change({});
+  }
+  const iterations = isLast ? LAST : known ? NEXT : FIRST;
+  for (let done = 0; done < iterations; done += 5) layout.step(5);
+  const { positions, near } = layout;
+  return { positions: positions as Float32Array<ArrayBuffer>, kept: keptNeighbors(near, positions) };
 }
 
 /** Only the nearest `k` of all neighbors. */

@@ -1,5 +1,5 @@
 // A run without a server: the same workbench as in the app, on what Python packed.
-import type { InspectorProps, RunEvent, Source } from "../protocol.ts";
+import type { InspectorProps, PictureInfo, RunEvent, Source } from "../protocol.ts";
 import { decodeBase64, encodeBase64, type Bytes } from "../lib/base64.ts";
 import { stream } from "../lib/eventStream.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
@@ -15,6 +15,9 @@ import type { Answer, QueryNetData } from "./queryNet.ts";
 export interface RunContents {
   run: string;
   view: string;
+  /** What the map is, where it has something to say of itself; `follows`: it has a layout of each step of a training. */
+  picture?: PictureInfo;
+  follows?: boolean;
   begun: string;
   /** Title of the run, above the map in the full screen. */
   title?: string;
@@ -119,6 +122,7 @@ export class RunPage {
       whole_names,
       n,
       ...(title === undefined ? {} : { title }),
+      ...(contents.picture && { picture: contents.picture, follows: contents.follows }),
       ...(noun === undefined ? {} : { noun }),
       labels: Array.from(labels),
       tracked: contents.tracked,
@@ -132,12 +136,12 @@ export class RunPage {
       ...(options.height === undefined ? {} : { height: options.height }),
     };
     const other = beside && { run: beside.run, begun: beside.begun };
-    const linked = { link: "before", links_views: true };
+    const linked = { link: "before", links_views: view === "live" };
     this.workbench.update({
       maps: other
         ? [
             { ...map, ...linked },
-            { ...map, ...linked, ...other, query: undefined },
+            { ...map, ...linked, picture: undefined, follows: undefined, view: "live", ...other, query: undefined },
           ]
         : [map],
       headings: (beside?.titles ?? []).map((title) => ({ title, text: "", missing: "" })),

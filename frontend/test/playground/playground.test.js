@@ -3,6 +3,7 @@ import test from "node:test";
 import { watch } from "../../src/playground/alarms.ts";
 import { randomNumbers } from "../../src/lib/random.ts";
 import { balanced } from "../../src/playground/batches.ts";
+import { followed, LiveLayout } from "../../src/projection/live.ts";
 import { classFan, project } from "../../src/playground/projection.ts";
 import { scoresOf } from "../../src/playground/scores.ts";
 import { readSettings } from "../../src/playground/settings.ts";
@@ -83,7 +84,7 @@ const opened = {
 test("an address says the settings; what makes no sense is left out, with a sentence each", () => {
   const read = (query) => readSettings(new globalThis.URLSearchParams(query), opened);
   const usual = { net: "mlp", loss: "nt_xent", miner: null, learning_rate: 0.004, steps: 300, seed: 0 };
-  assert.deepEqual(read(""), { settings: usual, trouble: "" });
+  assert.deepEqual(read(""), { settings: usual, map: "live", trouble: "" });
   assert.deepEqual(read("loss=triplet&rate=0.01&steps=50&seed=3").settings, {
     ...usual,
     loss: "triplet",
@@ -96,4 +97,33 @@ test("an address says the settings; what makes no sense is left out, with a sent
   const { settings, trouble } = read("loss=hack&rate=-1&steps=1e99&net=%3Cb%3E");
   assert.deepEqual(settings, usual);
   assert.equal(trouble.match(/The address asks for/g).length, 4);
+});
+
+test("a layout follows a net, and takes in the other images at the end where their neighbors are", () => {
+  const random = randomNumbers(3);
+  const d = 8;
+  const cloud = (n, apart) =>
+    Float32Array.from({ length: n * d }, (_, j) => (Math.floor(j / d) % 4 === j % d ? apart : 0) + 0.3 * random());
+  for (const method of ["tsne", "umap", "pca"]) {
+    const settings = { method, metric: "euclidean", perplexity: 10, attraction: 1, neighbors: 8, min_dist: 0.1 };
+    const layout = new LiveLayout(settings, randomNumbers(1));
+    followed(layout, cloud(80, 1), d, false);
+    const rows = cloud(160, 1.1);
+    const before = followed(layout, rows.slice(0, 80 * d), d, false).positions.slice();
+    const { positions, kept } = followed(layout, rows, d, true);
+    assert.equal(positions.length, 320);
+    assert.ok(kept > (method === "pca" ? 1 : 2.5), `${method} keeps ${kept}`);
+    if (method === "pca") continue;
+    const of = (points, i) => [points[2 * i], points[2 * i + 1]];
+    const apart = ([x, y], [u, v]) => Math.hypot(x - u, y - v);
+    for (let i = 80; i < 160; i++) {
+      const nearest = [...Array(80).keys()].sort(
+        (a, b) => apart(of(positions, i), of(positions, a)) - apart(of(positions, i), of(positions, b)),
+      );
+      assert.equal(nearest[0] % 4, i % 4, `${method}: image ${i} lies in its own cluster`);
+    }
+    const size = Math.max(...before) - Math.min(...before);
+    const moved = [...Array(80).keys()].map((i) => apart(of(positions, i), of(before, i)) / size).sort((a, b) => a - b);
+    assert.ok(moved[40] < 0.3, `${method} jumps by ${moved[40]} of the map`);
+  }
 });
