@@ -13,6 +13,7 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.moments import moments
+from dmlviz.export.painted import flat, groups
 from dmlviz.figures import data, drawing
 from dmlviz.figures.style import GROUND, LINE, MUTED, TEXT
 
@@ -92,7 +93,8 @@ def _map(export: RunExport) -> "Figure":
     seen = ~np.isin(export.labels[rows], list(look.hidden)) & np.isfinite(shown.places).all(axis=1)
     if not seen.any():
         raise UserError("All classes are hidden: show one.")
-    places, labels, items = shown.places[seen], export.labels[rows][seen], shown.items[seen]
+    painted, area = groups(export), look.area
+    places, ids, items = shown.places[seen], painted.of[rows][seen], shown.items[seen]
     spec = PROJECTIONS[export.view]
     seed = export.run.config.seed if projection is None else projection.config.seed
     quality = (("trustworthiness", "trustworthiness"), ("neighbors_kept", "neighbors kept"))
@@ -102,41 +104,48 @@ def _map(export: RunExport) -> "Figure":
         shown.words,
         *(f"{title} {shown.quality[name]:.3f}" for name, title in quality if shown.quality.get(name) is not None),
         f"{spec.title}, seed {seed}",
+        f"colored by {look.color}" if look.color != "class" else "",
+        "a part of the map" if area else "",
         "" if spec.linear else "no scale: distances between groups mean nothing",
     ]
     title, caption = f"{export.run.title}: {spec.title}", "; ".join(filter(None, facts))
-    source = drawing.draw_map(places, labels, items, export.classes, title, caption)
-    figure = _drawn(source, look.width)
+    center, half = np.array(shown.box.center), shown.box.scale
+    if len(center) == 3:  # as the page sees it, what is behind first
+        places = flat(places, center, look.turn)
+        order, center, half = np.argsort(places[:, 2]), np.zeros(2), half * np.sqrt(2)
+        places, ids, items = places[order, :2], ids[order], items[order]
+    source = drawing.draw_map(places, ids, items, painted.names, title, caption)
+    for trace, group in zip(source.data, np.unique(ids), strict=True):
+        trace.marker.color = painted.colors[group]
+    figure = _drawn(source, look.width, look.color == "class")
     (pane,) = figure.axes
-    center, half = shown.box.center, shown.box.scale
-    for axis, at in zip("xyz", center, strict=False):
-        pane.set(**{f"{axis}lim": (at - half, at + half)})
+    left, bottom, right, top = area if area and len(shown.box.center) == 2 else (-1, -1, 1, 1)
+    pane.set(xlim=center[0] + half * np.array([left, right]), ylim=center[1] + half * np.array([bottom, top]))
     marked = places[np.isin(items, list(look.selected))]
     if len(marked):
         rings: Any = {"s": 3 * _diameter(len(items), look.width) ** 2, "facecolors": "none", "linewidths": 0.6}
         pane.scatter(*marked.T, edgecolors=TEXT["light"], **rings)
-    if spec.linear and len(center) == 2:
-        length = 10.0 ** np.floor(np.log10(half))
-        x, y = center[0] + half, center[1] - half
+    if spec.linear and len(shown.box.center) == 2:
+        length = 10.0 ** np.floor(np.log10(half * (right - left) / 2))
+        x, y = center[0] + half * right, center[1] + half * bottom
         pane.plot([x - length, x], [y, y], color=MUTED["light"], linewidth=1, clip_on=False)
         pane.text(x - length / 2, y, f"{length:g}", ha="center", va="bottom", color=MUTED["light"])
     return figure
 
 
-def _drawn(source: "go.Figure", width: float) -> "Figure":
-    """Draw a figure of Plotly, of the kinds that `dmlviz.figures` makes, so many mm wide."""
+def _drawn(source: "go.Figure", width: float, named: bool = True) -> "Figure":
+    """Draw a figure of Plotly, of the kinds that `dmlviz.figures` makes, so many mm wide; a map with names if asked."""
     from matplotlib.figure import Figure
 
     layout, traces = source.layout, [trace.to_plotly_json() for trace in source.data]
-    is_map = layout.xaxis.visible is False or traces[0]["type"] == "scatter3d"
+    is_map = layout.xaxis.visible is False
     ratio = 9 / 16 if width > COLUMN else 1.15 if is_map else 0.8
     figure = Figure((width * MM, width * MM * ratio), layout="constrained")
     heights = [layout[name] for name in ("yaxis", "yaxis2") if name in layout.to_plotly_json()]
-    kind = {"projection": "3d"} if traces[0]["type"] == "scatter3d" else {}
-    panes = figure.subplots(max(1, len(heights)), 1, sharex=True, squeeze=False, subplot_kw=kind)[:, 0]
+    panes = figure.subplots(max(1, len(heights)), 1, sharex=True, squeeze=False)[:, 0]
     size = _diameter(sum(len(trace["x"]) for trace in traces), width) if is_map else None
     for trace in traces:
-        _draw(panes[int(trace.get("yaxis") == "y2")], trace, size)
+        _draw(panes[int(trace.get("yaxis") == "y2")], trace, size, named)
     for pane, y in zip(panes, heights, strict=False):
         _set_axes(pane, layout.xaxis, y)
         if is_map:
@@ -174,7 +183,7 @@ def _diameter(count: int, width: float) -> float:
     return float(np.clip(55 / count**0.5, 0.9, 3.5)) * (2 if width > COLUMN else 1)
 
 
-def _draw(pane: Any, trace: dict[str, Any], size: float | None) -> None:
+def _draw(pane: Any, trace: dict[str, Any], size: float | None, named: bool) -> None:
     marker, line, mode = trace.get("marker", {}), trace.get("line", {}), trace.get("mode", "")
     label = html.unescape(trace.get("name") or "") if trace.get("showlegend") is not False else ""
     label = label.lstrip(": ") or "_nolegend_"
@@ -187,13 +196,14 @@ def _draw(pane: Any, trace: dict[str, Any], size: float | None) -> None:
         style = {"color": line["color"], "linewidth": 0.6 * line.get("width", 2), "label": label}
         pane.plot(trace["x"], trace["y"], linestyle=DASHES.get(line.get("dash"), "-"), **style)
     elif marker.get("opacity") != 0:
-        axes = [trace[axis] for axis in "xyz" if axis in trace]
+        axes = trace["x"], trace["y"]
         area = 0.3 * marker.get("size", 6) ** 2 if size is None else size**2
         edge = {"edgecolors": GROUND["light"], "linewidths": 0.3 if area > 3 else 0}
         pane.scatter(*axes, s=area, color=marker["color"], label=label, **edge)
-        if size is not None and len(axes) == 2 and label != "_nolegend_":  # as on the page, the name in the middle
+        if size is not None and named and label != "_nolegend_":  # as on the page, the name in the middle
             box = {"facecolor": GROUND["light"], "alpha": 0.7, "linewidth": 0, "pad": 0.6}
-            pane.text(*(float(np.median(axis)) for axis in axes), label, ha="center", va="center", bbox=box)
+            middle = [float(np.median(axis)) for axis in axes]
+            pane.text(*middle, label, ha="center", va="center", bbox=box, clip_on=True)
     if "text" in mode:
         for x, y, text in zip(trace["x"], trace["y"], trace["text"], strict=True):
             words = html.unescape(str(text or ""))

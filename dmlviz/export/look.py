@@ -8,7 +8,7 @@ from typing import Self
 from dmlviz.config.projection import unpack_items
 from dmlviz.errors import UserError
 
-KEYS = ("hide", "step", "select", "figure", "width", "scale")
+KEYS = ("hide", "step", "select", "figure", "width", "scale", "color", "area", "turn")
 WIDTHS = {"column": 85.0, "slide": 250.0}  # mm
 SCALES = (1, 2, 4)
 RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
@@ -26,6 +26,9 @@ class Look:
         figure: Name of the figure, of `dmlviz.catalog.figures.FIGURES`.
         width: Of a figure, in mm.
         scale: Of a PNG: 1 has 96 pixels an inch.
+        color: What points are colored by, as the page's address names it.
+        area: What is seen of the map: left, bottom, right, top, where the whole map reaches from −1 to 1; None for all.
+        turn: Rotation of a map of three dimensions, nine numbers row by row; None for that of the page's beginning.
     """
 
     hidden: frozenset[int] = frozenset()
@@ -34,6 +37,9 @@ class Look:
     figure: str = "map"
     width: float = WIDTHS["column"]
     scale: int = 2
+    color: str = "class"
+    area: tuple[float, ...] | None = None
+    turn: tuple[float, ...] | None = None
 
     @classmethod
     def of_address(cls, query: Mapping[str, str], dataset: str) -> Self:
@@ -52,7 +58,12 @@ class Look:
         if scale not in map(str, SCALES):
             raise UserError(f"A PNG has a scale of 1, 2 or 4; got {scale[:40]!r}.")
         figure = query.get("figure", "map")
-        return cls(read_classes(hide), int(step) if step else None, selected, figure, width, int(scale))
+        area, turn = _numbers(query.get("area", ""), 4), _numbers(query.get("turn", ""), 9)
+        if area and not (area[0] < area[2] and area[1] < area[3]):
+            raise UserError(f"An area of a map is left, bottom, right, top; got {query['area'][:60]!r}.")
+        color = query.get("color") or "class"
+        step_of = int(step) if step else None
+        return cls(read_classes(hide), step_of, selected, figure, width, int(scale), color, area, turn)
 
 
 def read_width(text: str) -> float:
@@ -61,6 +72,14 @@ def read_width(text: str) -> float:
     if not 40 <= width <= 1000:
         raise UserError(f"A figure is 40 to 1,000 mm wide, a column (85) or a slide (250); got {text[:40]!r}.")
     return width
+
+
+def _numbers(text: str, count: int) -> tuple[float, ...] | None:
+    """Return so many numbers as in "-1,0.5"; None for no text."""
+    parts = text.split(",") if text else []
+    if parts and not (len(parts) == count and all(re.fullmatch(r"-?\d{1,4}(\.\d{1,6})?", part) for part in parts)):
+        raise UserError(f"The view of a map is {count} numbers; got {text[:60]!r}.")
+    return tuple(map(float, parts)) or None
 
 
 def read_classes(ranges: str) -> frozenset[int]:

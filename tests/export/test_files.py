@@ -26,8 +26,10 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.export import FORMATS, RunExport, save, write
+from dmlviz.export.film import _font, _lacks
 from dmlviz.export.look import Look
 from dmlviz.export.page_contents import run_contents
+from dmlviz.export.painted import COLORS, flat, groups
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
 from dmlviz.figures.maps import draw_map
@@ -128,9 +130,11 @@ def test_a_film_plays_the_training_on_any_map_that_has_its_layouts(name, method,
     film.seek(59)
     assert near(film, "#328ff7") > 500
     if name == "gif":
-        film = Image.open(written(name, replace(export, look=Look(frozenset({0})))))
+        film = Image.open(written(name, replace(export, look=Look(frozenset({0}), area=(-2, -2, 2, 2)))))
         film.seek(59)
         assert near(film, "#328ff7") == 0  # the class is hidden, and is not in the legend
+        drawn = (np.asarray(film.convert("L"))[40:540, 200:] < 200).nonzero()
+        assert np.ptp(drawn[0]) < 300  # seen from afar
 
 
 def near(picture: Image.Image, color: str) -> int:
@@ -161,6 +165,48 @@ def test_a_figure_shows_what_the_page_shows_with_text_as_text(run, kept_projecti
     early = written("svg", RunExport(run, look=Look(step=step))).read().decode()
     assert f"step {step}: 200 images" in early
     assert "no scale" not in early
+
+
+@pytest.mark.parametrize("color", COLORS)
+@pytest.mark.parametrize("of", ["the run", "a projection"])
+def test_a_figure_has_the_colors_and_the_part_that_the_page_shows(color, of, run, kept_projection):
+    export = kept_projection if of == "a projection" else RunExport(run)
+    painted = groups(replace(export, look=Look(color=color)))
+    part = Look(color=color, area=(-0.5, -0.25, 0.5, 0.75))
+    svg = written("svg", replace(export, look=part)).read().decode()
+    texts = [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)", svg)]
+    words = " ".join(texts)
+    assert "a part of the map" in words
+    assert (f"colored by {color}" in words) == (color != "class")
+    for group in np.unique(painted.of):
+        assert painted.names[group] in texts
+        assert painted.colors[group] in svg
+    whole = written("svg", replace(export, look=Look(color=color))).read().decode()
+    assert "a part of the map" not in whole
+    assert set(re.findall(r'<use [^>]*x="[\d.]+" y="[\d.]+"', svg)) != set(
+        re.findall(r'<use [^>]*x="[\d.]+" y="[\d.]+"', whole)
+    )
+
+
+def test_what_no_figure_can_be_colored_by_is_said(run):
+    with pytest.raises(UserError, match="are colored by class, error, faithfulness, center; got 'column"):
+        written("svg", RunExport(run, look=Look(color="column.age")))
+
+
+def test_three_dimensions_are_seen_as_on_the_page():
+    points = np.random.default_rng(0).standard_normal((50, 3))
+    seen = flat(points, points.mean(axis=0), None)
+    near, far = (np.linalg.norm(p[:, None] - p[None], axis=2) for p in (seen, points))
+    np.testing.assert_allclose(near, far)
+    eye = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    np.testing.assert_allclose(flat(points, np.zeros(3), tuple(eye.ravel())), points[:, [1, 2, 0]])
+    np.testing.assert_allclose(flat(points, np.zeros(3), tuple(eye.ravel()), np.pi)[:, :2], points[:, [1, 2]] * [-1, 1])
+
+
+def test_a_font_is_asked_for_every_letter():
+    font = _font(15, ["0", "née", "Größe"])
+    assert not _lacks(font, "Größe née")
+    assert _lacks(font, "Größe 𓀀")
 
 
 @pytest.mark.slow
@@ -194,6 +240,9 @@ def test_a_look_is_read_from_the_address_of_a_page():
         {"width": "0"},
         {"width": "nan"},
         {"scale": "3"},
+        {"area": "0,0,1"},
+        {"area": "1,0,0,1"},
+        {"turn": "1,0,0,0,1,0,0,0,x"},
     ):
         with pytest.raises(UserError):
             Look.of_address(wrong, "digits")

@@ -71,6 +71,8 @@ export interface BusEvents {
   /** Open the detail panel; `history` is that of a query image, and "query-history" announces a new one. */
   "open-detail": { run: string; what: "classes" | "history"; history?: NeighborHistory | null };
   "query-history": { run: string; history: NeighborHistory };
+  /** Each map adds what is seen of it, as an address (dmlviz/export/look.py). */
+  look: { run: string; seen: Record<string, string> }[];
   /** Among linked maps. */
   camera: { source: unknown; pose: { zoom: number; x: number; y: number } | null; gliding: boolean };
   lead: { source: unknown };

@@ -1,5 +1,6 @@
 // Downloads of the run on the screen: the script that reproduces it, and files.
 import { useState } from "preact/hooks";
+import { bus } from "../../lib/bus.ts";
 import { copied, h } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
 import { dataOf, panel } from "../../lib/panel.tsx";
@@ -10,7 +11,7 @@ import style from "./export.css";
 const COPIED_MS = 1600; // that "Copied" stands on the button
 const KEPT_MS = 60_000; // that a file is kept for the browser to save it
 
-const LOOK = ["hide", "step", "select"]; // of the address, as dmlviz/export/look.py reads them
+const LOOK = ["hide", "step", "select", "color"]; // of the address, as dmlviz/export/look.py reads them
 
 const WIDTHS = { column: "for a column, 85 mm", slide: "for a slide, 250 mm" };
 const SCALES = { "1": "PNG 1×", "2": "PNG 2×", "4": "PNG 4×" };
@@ -130,11 +131,14 @@ function File({ title, summary, url, name, problem }: ExportFile) {
   return <a class="file" href={serverUrl(url)} download={name} onClick={fetchFile} children={content} />;
 }
 
-/** The address of a file that shows what the page shows: hidden classes, step, selection; and which figure. */
+/** The address of a file that shows what the page shows: color, hidden classes, step, selection, the part that is seen. */
 function asLookedAt(url: string): string {
   const look = [...new URLSearchParams(location.search)].filter(([name]) => LOOK.includes(name));
   const asked = /\/export\/(svg|pdf|png)\b/.test(url) ? Object.entries(figure) : [];
-  const query = new URLSearchParams([...look, ...asked]).toString();
+  const maps: { run: string; seen: Record<string, string> }[] = [];
+  bus.emit("look", maps);
+  const seen = Object.entries(maps.find(({ run }) => url.includes(run))?.seen ?? {});
+  const query = new URLSearchParams([...look, ...seen, ...asked]).toString();
   return query ? `${url}${url.includes("?") ? "&" : "?"}${query}` : url;
 }
 

@@ -225,6 +225,7 @@ export class MapView {
     });
     const losses = bus.on("losses", ({ run, course }) => run === state.data.run && layout.bar.follow("loss", course));
     const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
+    const looks = bus.on("look", (all) => all.push({ run: state.data.run, seen: this.seen() }));
     const view = state.store.subscribe((change, source) => this.follow(change, source));
     const outline = bus.on("open-outline", () => layout.outline.open());
     this.offs = [
@@ -234,6 +235,7 @@ export class MapView {
       scored,
       losses,
       neighbors,
+      looks,
       view,
       outline,
       () => document.removeEventListener("keydown", onKey),
@@ -327,6 +329,20 @@ export class MapView {
     const scale = scaleOf(this.layout.overlay);
     const [x, y] = this.scene.screenOf(i);
     return [box.left + scale * x, box.top + scale * y];
+  }
+
+  /** What is seen of the map: its rotation, or the part to which a person has gone, where its frame goes from −1 to 1. */
+  private seen(): Record<string, string> {
+    const { scene, orbit, playback } = this;
+    const { camera, port, frame } = scene;
+    const text = (numbers: number[]) => numbers.map((value) => value.toFixed(4)).join();
+    if (frame?.xyz) return { turn: text(orbit.matrix) };
+    if (camera.automatic || !camera.view || !playback.shown) return {};
+    const { center, scale } = playback.shown.frame;
+    const { x, y, k } = camera.view;
+    const [wide, high] = [port.width / 2 / k, port.height / 2 / k];
+    const [left, low] = [x - center[0], y - center[1]];
+    return { area: text([left - wide, low - high, left + wide, low + high].map((value) => value / scale)) };
   }
 
   /** Remember where the camera is, for when this map comes back from another page. */
