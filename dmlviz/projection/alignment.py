@@ -37,8 +37,18 @@ def align_by(frame: np.ndarray, known: np.ndarray, target: np.ndarray, scale: bo
     """Move a map (n × dims, float32) as its points `known` have to be moved to come nearest to `target` (m × dims)."""
     a, b = (np.asarray(points, np.float64) for points in (known, target))
     mean, target_mean = a.mean(axis=0), b.mean(axis=0)
-    a, b = a - mean, b - target_mean
+    rotation, overlap = _rotation(a - mean, b - target_mean)
+    size = np.square(a - mean).sum()
+    factor = overlap / size if scale and size > 0 else 1.0
+    return np.asarray(factor * (frame - mean) @ rotation + target_mean, np.float32)
+
+
+def rotation_onto(frame: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the orthogonal R with which `frame @ R` is nearest to a map of the same points, up to a shift."""
+    a, b = (np.asarray(points, np.float64) - np.mean(points, axis=0) for points in (frame, target))
+    return _rotation(a, b)[0]
+
+
+def _rotation(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
     u, singular_values, vt = np.linalg.svd(a.T @ b)
-    size = np.square(a).sum()
-    factor = singular_values.sum() / size if scale and size > 0 else 1.0
-    return np.asarray(factor * (frame - mean) @ (u @ vt) + target_mean, np.float32)
+    return u @ vt, singular_values.sum()

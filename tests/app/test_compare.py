@@ -176,6 +176,25 @@ def test_two_maps_of_one_run_share_pins_but_no_places(here, maps):
     assert (props["link"], props["links_views"]) == ("compare", False)
 
 
+@pytest.mark.parametrize("turn", [[[0, 1], [-1, 0]], [[0.6, 0.8], [0.8, -0.6]]], ids=["turned", "mirrored"])
+def test_a_second_map_is_turned_onto_the_first(here, two, turn):
+    rng = np.random.default_rng(5)
+    places = rng.standard_normal((len(two[0].labels), 2)) * [3, 1]
+    ui = CompareState(a=two[0].id, b=two[1].id, view_a="tsne", view_b="tsne")
+    for run, shown in zip(two, (places, places @ np.array(turn).T + 7), strict=True):
+        record = here.runs.create_projection(run, ProjectionConfig.following("tsne"))
+        with RecordWriter(record) as writer:
+            writer.event({"event": "finished", "iteration": 1, "seconds": 0.1})
+        write_array(record.path / "coordinates.npy", shown.astype("f4"))
+    pair = resolve_pair(ui, here, None)
+    assert pair.same_view  # they followed: steps and eye are shared
+    assert "turn" not in map_data(pair.a, pair)
+    np.testing.assert_allclose(np.reshape(map_data(pair.b, pair)["turn"], (2, 2)), turn, atol=1e-5)
+    ui.view_b = "live"
+    assert resolve_pair(ui, here, None).turn is None
+    assert not resolve_pair(ui, here, None).same_view
+
+
 def workbench_props(page):
     """What the page sends to its workbench."""
     (sent,) = [element for element in page.get("bidi_component") if element.key == "compare.workbench"]

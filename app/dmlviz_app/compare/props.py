@@ -67,7 +67,9 @@ def map_data(run_view: RunView, pair: Pair) -> MapProps:
     data.pop("autoplay", None)
     data["running"] = run_view.live if run_view.projection is None else run_view.projection_live
     data["link"], data["links_views"] = LINK if pair.same_dataset else None, pair.same_view
-    data["height"] = HEIGHT if pair.same_view else HEIGHT_WITH_NOTES
+    data["height"] = HEIGHT_WITH_NOTES if any(pair.projections) else HEIGHT
+    if run_view is pair.b and (turn := pair.turn) is not None:
+        data["turn"] = turn.ravel().tolist()
     return data
 
 
@@ -88,7 +90,7 @@ def compare_props(pair: Pair) -> CompareProps:
         for run_view in own_views
     ]
     data = CompareProps(sides=[] if pair.same_run else sides, complete=pair.complete)
-    if not pair.same_view:
+    if any(pair.projections):
         data["quality"] = _quality(run_views)
     if pair.complete and not pair.same_run:
         # Thousands of neighbors take a moment, for which nothing else on the page need wait.

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+import numpy as np
 import streamlit as st
 
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.fields import plain, text_of, words_of
 from dmlviz.errors import UserError
-from dmlviz.runs.run import LIVE, Run, RunNotFoundError
+from dmlviz.projection.alignment import rotation_onto
+from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 from dmlviz_app.forms import seen_view
 from dmlviz_app.forms.seen_view import SeenView
 from dmlviz_app.forms.selection import Selection
@@ -115,8 +117,35 @@ class Pair:
 
     @property
     def same_view(self) -> bool:
-        """Return whether the maps show places of one kind, so that eye and epochs can be shared."""
-        return not self.same_run and all(side is None or side.projection is None for side in (self.a, self.b))
+        """Return whether the maps show places of one kind, so that eye and epochs can be shared.
+
+        They do as linear views of the trainings, and as maps that followed the trainings by one method.
+        """
+        first, second = self.projections
+        if first is None or second is None:
+            return not self.same_run and first is second
+        return not self.same_run and first.config.follow and first.config == second.config
+
+    @property
+    def projections(self) -> tuple[ProjectionRun | None, ProjectionRun | None]:
+        """The projections that are shown; None for the view of a training."""
+        return self.a.projection, None if self.b is None else self.b.projection
+
+    @property
+    def turn(self) -> np.ndarray | None:
+        """The matrix (2 × 2) that turns or mirrors the second map onto the first: t-SNE and UMAP have no orientation.
+
+        None where a map is linear, has three dimensions, or is not finished.
+        """
+        first, second = self.projections
+        if not self.same_dataset or first is None or second is None:
+            return None
+        if any(one.config.declared.linear or one.config.dims != 2 for one in (first, second)):
+            return None
+        target, places = first.coordinates, second.coordinates
+        if target is None or places is None or target.shape != places.shape or not len(target):
+            return None
+        return rotation_onto(places, target) if np.isfinite(target).all() and np.isfinite(places).all() else None
 
     @property
     def same_dataset(self) -> bool:

@@ -64,7 +64,8 @@ class MapProps(Source, ImageProps, Link, Nouns):
     What a person looks at is in the browser's store. With another number of `replays` it plays from its beginning.
     `awaits` is the view by which the page replaces this one by itself; `queued` its title while it waits for a worker.
     A projection that `follows` has a layout for each snapshot of the training. Its layout moves while a person drags
-    its `settings`; `still` says why it does not.
+    its `settings`; `still` says why it does not. `turn` is the 2 × 2 matrix, row by row, by which its places are turned
+    or mirrored onto the map beside it.
     """
 
     title: NotRequired[str]
@@ -83,6 +84,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     replays: NotRequired[int]
     picture: NotRequired[PictureInfo]
     height: NotRequired[int | Literal["fill"]]
+    turn: NotRequired[list[float]]
 
 
 class ViewProps(TypedDict):

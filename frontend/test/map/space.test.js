@@ -1,7 +1,7 @@
 import "../helpers.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Frames } from "../../src/map/data/frames.ts";
+import { Frames, quantize } from "../../src/map/data/frames.ts";
 import { Orbit, place3d, rotated } from "../../src/map/math/orbit.ts";
 import { mapRanks } from "../../src/map/control/publishState.ts";
 import { between, wedges } from "../../src/map/render/spaceOverlay.ts";
@@ -57,6 +57,22 @@ test("a frame that is kept is rotated anew when the eye has moved", () => {
   const at = frames.at(frame, 0);
   close(at[0], x);
   close(at[1], y);
+});
+
+test("a map turned onto the one beside it has all turned alike: points, one point, a star; then back", () => {
+  const orbit = new Orbit();
+  const flat = { ...frame, dims: 2, n: 2, scale: 2, center: [1, 0] };
+  const places = quantize(Float32Array.of(2, 1, 0, -1), [1, 0], 2);
+  const get = () => new Frames({ url: null, tracked: async () => null, total: 2, orbit, fed: () => places });
+  orbit.flat = [0, 1, 1, 0]; // a mirror, as numpy has it: rows times the matrix
+  [1, 2, -1, 0].forEach((v, j) => close([...get().get(flat).xy][j], v));
+  [-1, 0].forEach((v, axis) => close(get().at(flat, 1)[axis], v));
+  assert.deepEqual(orbit.toPlane([3, 5]), [5, 3]);
+  close(get().get(flat).bounds[1], 0);
+  orbit.flat = [0, 1, -1, 0];
+  assert.deepEqual(orbit.toPlane([3, 5]), [-5, 3]);
+  orbit.flat = null;
+  [2, 1, 0, -1].forEach((v, j) => close([...get().get(flat).xy][j], v));
 });
 
 test("tracked items of three dimensions take their own places", () => {

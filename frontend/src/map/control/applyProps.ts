@@ -72,7 +72,8 @@ export class PropsReceiver {
     if (items || differ("sprites")) this.setSprites(data);
     if (items || differ("nearest_url")) this.setNearest(data);
     if (differ("run")) state.model.neighbors = [];
-    if (items || differ("run", "view", "begun")) {
+    if (items || differ("run", "view", "begun", "turn")) {
+      this.parts.orbit.flat = data.turn ?? null;
       stream.renew({ run: data.run, pid: state.pid, begun: data.begun });
       this.heed(this.follow(data, state.pid, differ("replays")));
     } else if (differ("replays")) this.parts.playback.restart();

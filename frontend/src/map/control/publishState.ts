@@ -207,6 +207,7 @@ export class StatePublisher {
       state: { model, data, pid },
       scene,
       marker,
+      orbit,
       playback,
     } = this.parts;
     if (!scene.settled || !scene.frame || !playback.shown) return;
@@ -221,7 +222,11 @@ export class StatePublisher {
     this.ranking = { key, usable: scene.usable };
     const { xyz } = scene.frame;
     const own =
-      pinned === null ? marker.to : xyz ? [...xyz.subarray(3 * pinned, 3 * pinned + 3)] : scene.worldOf(pinned);
+      pinned === null
+        ? marker.to && (xyz ? marker.to : orbit.toPlane(marker.to))
+        : xyz
+          ? [...xyz.subarray(3 * pinned, 3 * pinned + 3)]
+          : scene.worldOf(pinned);
     if (!own) return;
     const of = mapRanks(xyz ?? scene.places(), scene.usable, own, items, pinned ?? -1);
     bus.emit("ranks", { run: data.run, item, of });

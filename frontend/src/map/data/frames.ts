@@ -152,7 +152,7 @@ export class Frames {
     const placed =
       frame.dims === 3
         ? rotated(place3d(buffer, frame, this.indices, this.total, this.pivot), this.orbit)
-        : placeItems(dequantize(buffer, frame), frame, this.indices, this.total);
+        : placeItems(this.orbit.turnFlat(dequantize(buffer, frame)), frame, this.indices, this.total);
     this.cache.set(frame.id, placed);
     if (this.cache.size > MAX_DECODED) this.cache.delete(this.cache.keys().next().value as string);
     return placed;
@@ -168,8 +168,7 @@ export class Frames {
     const [x, y, z] = [0, 1, 2].map((axis) => (axis < dims ? raw.getInt16(2 * (dims * row + axis), true) : 0));
     if (x === MISSING) return null;
     const place = [x, y, z].map((q, axis) => (axis < dims ? center[axis] + (q / 32767) * scale : 0));
-    const [seenX, seenY] = dims === 3 ? this.orbit.project(place, this.pivot ?? center) : place;
-    return [seenX, seenY];
+    return this.orbit.toPlane(dims === 3 ? place : place.slice(0, 2), this.pivot ?? center);
   }
 
   private rowOf(item: number): number | undefined {

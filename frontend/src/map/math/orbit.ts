@@ -27,6 +27,8 @@ export class Orbit {
   // From slightly above and aside, so that a cloud does not look flat.
   matrix = multiply(aboutRight(0.42), aboutUp(-0.6));
   version = 0;
+  /** The matrix, row by row, that turns or mirrors maps of two dimensions onto the one beside them. */
+  flat: number[] | null = null;
 
   /** Turn by a drag of (dx, dy) pixels on a stage of that size. */
   turn(dx: number, dy: number, size: number): void {
@@ -45,7 +47,15 @@ export class Orbit {
   /** Position in the flat world of a place of two or three coordinates. */
   toPlane(place: readonly number[], pivot?: readonly number[]): Point {
     const [x, y] = place.length === 3 ? this.project(place, pivot) : place;
-    return [x, y];
+    if (place.length === 3 || !this.flat) return [x, y];
+    const [a, b, c, d] = this.flat;
+    return [a * x + c * y, b * x + d * y];
+  }
+
+  /** Turn pairs x, y of a flat map, in place. */
+  turnFlat(xy: Float32Array): Float32Array {
+    if (this.flat) for (let j = 0; j < xy.length; j += 2) [xy[j], xy[j + 1]] = this.toPlane([xy[j], xy[j + 1]]);
+    return xy;
   }
 }
 
