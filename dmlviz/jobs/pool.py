@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -172,7 +172,7 @@ def embed_images(
     run: Run,
     images: np.ndarray,
     views: Sequence[str] | None = None,
-    trajectory: bool = False,
+    trajectory: bool | Literal["places"] = False,
     confidence: bool = False,
 ) -> EmbeddedImages:
     """Embed images with a run's net, and place them on its maps.
@@ -182,7 +182,7 @@ def embed_images(
         run: The run.
         images: Images (uint8, n × h × w (× 3)), prepared as those of the data set.
         views: The maps to place them on: "live" or ids of finished projections; None for all.
-        trajectory: Embed them by every checkpoint too.
+        trajectory: Embed them by every checkpoint too; "places" for their places alone.
         confidence: Compute the confidence of the answer to each.
 
     Raises:

@@ -39,7 +39,8 @@ def handle_request(question: dict[str, Any]) -> EmbeddedImages:
 
     Args:
         question: {"run": folder, "images": base64 of uint8 (n × h × w or n × h × w × 3), "shape": its shape},
-            optionally "views": projection IDs, and "trajectory": True for the trajectory over the checkpoints.
+            optionally "views": projection IDs, and "trajectory": True for that over the checkpoints, or "places" for
+            its places alone.
 
     Raises:
         UserError: If the images do not fit the net, or the run has no net yet.
@@ -54,6 +55,9 @@ def handle_request(question: dict[str, Any]) -> EmbeddedImages:
     reply = EmbeddedImages(embeddings=embeddings.tolist(), places=places)
     if question.get("trajectory"):
         reply["trajectory"] = trajectory(run, images)
+        if question["trajectory"] == "places":  # of many images
+            reply["trajectory"]["embeddings"] = []
+            return reply
         reply["ways"] = _ways(run, reply["trajectory"], places)
     return reply
 

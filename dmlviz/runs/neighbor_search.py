@@ -39,7 +39,7 @@ def neighbors(run: "Run", item: int, k: int, step: int | None = None, metric: "M
     Raises:
         UserError: If the image is not among those searched.
     """
-    search, items = _search(run, step, metric)
+    search, items = searched(run, step, metric)
     row = int(np.searchsorted(items, item))
     if row == len(items) or items[row] != item:
         raise UserError(
@@ -52,11 +52,14 @@ def neighbors_of_point(
     run: "Run", embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
 ) -> list[Neighbor]:
     """Return the k test images nearest to an embedding (d), nearest first."""
-    search, items = _search(run, step, metric)
+    search, items = searched(run, step, metric)
     return _to_neighbors(run, items, *search.search(to_numbers(embedding).reshape(1, -1), k))
 
 
-def _search(run: "Run", step: int | None, metric: "Metric") -> tuple["NearestNeighbors", np.ndarray]:
+def searched(
+    run: "Run", step: int | None = None, metric: "Metric" = "euclidean"
+) -> tuple["NearestNeighbors", np.ndarray]:
+    """Return the search among the test images of a run, at a step as above, and their indices."""
     path, labels, indices = run.path / "embeddings.npy", run.labels, run.tracked_indices
     if step is None and not path.exists():
         step = (run.snapshot_steps or [0])[-1]
@@ -71,7 +74,7 @@ def _search(run: "Run", step: int | None, metric: "Metric") -> tuple["NearestNei
 
 def _to_neighbors(run: "Run", items: np.ndarray, distances: np.ndarray, rows: np.ndarray) -> list[Neighbor]:
     labels = run.labels
-    assert labels is not None  # _search has read them
+    assert labels is not None  # `searched` has read them
     pairs = zip(distances.ravel().tolist(), rows.ravel().tolist(), strict=True)
     return [Neighbor(int(items[row]), distance, int(labels[items[row]])) for distance, row in pairs if row >= 0]
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dmlviz.errors import DamagedFileError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import read_arrays, take
 from dmlviz.storage.files import atomic_write
 
@@ -24,6 +24,18 @@ def by_index(run: "Run") -> bool:
     """Return whether the run has so many test images that an index finds the neighbors of all."""
     labels = run.labels
     return labels is not None and len(labels) > MAX_EXACT
+
+
+def nearest_bytes(run: "Run") -> bytes:
+    """Return the nearest other test image of each: n little-endian int32 indices, then n float32 distances."""
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+    embeddings = run.embeddings
+    if embeddings is None or run.labels is None or len(embeddings) < 2:
+        raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbor.")
+    distances, items = NearestNeighbors(embeddings).others(1)
+    content: bytes = items.astype("<i4").tobytes() + distances.astype("<f4").tobytes()
+    return content
 
 
 def stored_table(run: "Run") -> "NeighborTable | None":

@@ -19,8 +19,9 @@ from dmlviz.jobs.work import Work
 from dmlviz.parts import kinds, lazy
 from dmlviz.process_setup import limit_further_resources
 from dmlviz.runs.archive import TOO_MUCH, export_run, unpack_run
-from dmlviz.runs.neighbor_table import index_table
+from dmlviz.runs.neighbor_table import index_table, nearest_bytes
 from dmlviz.runs.per_query import keep_per_query, per_query_bytes
+from dmlviz.runs.point_values import point_values
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import writing
 from dmlviz.storage.files import write_json
@@ -96,6 +97,26 @@ def neighbors(target: Target, run: str, stamp: int) -> str:
 
     faiss.omp_set_num_threads(min(available_cores(), MAX_THREADS))
     index_table(Run(run))
+    return ""
+
+
+def nearest(target: Target, name: str, run: str) -> str:
+    """Write the nearest other test image of each; the name says which embeddings are meant, here and below."""
+    target.file.write_bytes(nearest_bytes(Run(run)))
+    return ""
+
+
+def faithfulness(target: Target, name: str, run: str) -> str:
+    """Write the share of each image's neighbors that are neighbors on the run's own map (n float32)."""
+    target.file.write_bytes(point_values(Run(run), None, "faithfulness").astype("<f4").tobytes())
+    return ""
+
+
+def sheet(target: Target, name: str, dataset: str, number: int) -> str:
+    """Write a sprite sheet of the test images of a data set."""
+    from dmlviz.data import load, sprite_sheet
+
+    target.file.write_bytes(sprite_sheet.encode_sheet(load(dataset, target.data_root).test.images, number))
     return ""
 
 

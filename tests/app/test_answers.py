@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from dmlviz_app.answers import nearest_neighbors, routes
+from dmlviz_app.answers.cached_file import computed_file
+from dmlviz_app.answers.sprites import image_tiles
 from dmlviz_app.server import answers as served
 from dmlviz_app.server import threads
 from dmlviz_app.server.answers import AnswerFile
@@ -223,3 +227,42 @@ def test_equal_questions_at_once_reach_the_worker_once(here, monkeypatch):
         assert sorted(asked) == ["right", "wrong"]
         worker.call({"ask": "x", "of": "right"})
         assert len(asked) == 3, "nothing is kept"
+
+
+def test_what_many_pages_need_is_computed_once_and_kept_and_nobody_s_page_is_refused(here, slow):
+    begun, go = slow
+    go.set()
+
+    async def ask(name, person):
+        return await computed_file(Reader(here, person), name, "slow")
+
+    async def story():
+        names = [str(number) for number in range(12)]  # more than a person may have under way
+        return await asyncio.gather(
+            *(ask(name, person) for name in names for person in ("ada", "bob")[: 1 + (name < "2")])
+        )
+
+    contents = asyncio.run(story())
+    assert {len(content) for content in contents} == {100_000}
+    assert sorted(begun) == sorted(str(number) for number in range(12))
+    assert len(asyncio.run(ask("7", "eve"))) == 100_000
+    assert len(begun) == 12, "it is kept"
+    assert left(here) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ["nearest.bin", "values/live/faithfulness.f32", "sheet", "agreement"])
+def test_a_worker_computes_of_many_images_what_the_server_does_of_few(client, here, run, monkeypatch, address):
+    tiles = image_tiles("digits", here.data)
+    url = {"sheet": tiles.describe()["sprites"]["urls"][0], "agreement": f"dmlviz/agreement/{run.id}/{run.id}.json"}
+    url = url.get(address, f"dmlviz/runs/{run.id}/{address}")
+    few = client.get(url).content
+    shutil.rmtree(here.cache, ignore_errors=True)
+    for module in (routes, nearest_neighbors):
+        monkeypatch.setattr(module, "CHEAP", 10)
+    done = here.scheduler.submit
+    orders = []
+    monkeypatch.setattr(here.scheduler, "submit", lambda order, *more: (orders.append(order), done(order, *more))[1])
+    assert client.get(url).content == few
+    assert client.get(url).content == few
+    assert len(orders) == 1

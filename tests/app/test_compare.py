@@ -1,11 +1,12 @@
 """The Compare page: the pair, its differences, agreement, and trainings started from here."""
 
+import asyncio
 import json
 from base64 import b64decode
 
 import numpy as np
 import pytest
-from dmlviz_app.answers.nearest_neighbors import agreement_table
+from dmlviz_app.answers.nearest_neighbors import agreement_table, asked_agreement, nearest_neighbor_bytes
 from dmlviz_app.compare import state as compare
 from dmlviz_app.compare.props import compare_props, map_data
 from dmlviz_app.compare.state import CompareState, Pair, differences, resolve_pair, run_view
@@ -38,6 +39,10 @@ def two(here, write):
     return runs
 
 
+def agreement(a, b):
+    return agreement_table(a, b, nearest_neighbor_bytes(a), nearest_neighbor_bytes(b))
+
+
 def nearest_is_right(run):
     """By the definition, one image after the other."""
     x, labels = np.asarray(run.embeddings, np.float64), np.asarray(run.labels)
@@ -52,7 +57,7 @@ def nearest_is_right(run):
 def test_the_agreement_table_counts_every_image_once(two):
     a, b = two
     first, second = nearest_is_right(a), nearest_is_right(b)
-    cells = agreement_table(a, b)
+    cells = agreement(a, b)
     n = len(first)
     for name, mask in {
         "both": first & second,
@@ -68,14 +73,14 @@ def test_the_agreement_table_counts_every_image_once(two):
 
 
 def test_a_run_agrees_with_itself(two):
-    cells = agreement_table(two[0], two[0])
+    cells = agreement(two[0], two[0])
     assert cells["first"]["count"] == cells["second"]["count"] == 0
     assert sum(cell["count"] for cell in cells.values()) == len(two[0].labels)
 
 
 def test_a_running_run_has_no_agreement_table(here, write, two):
     with pytest.raises(UserError, match="no embeddings"):
-        agreement_table(two[0], write(here.runs, DIGITS.replace(seed=7), upto=4))
+        agreement(two[0], write(here.runs, DIGITS.replace(seed=7), upto=4))
 
 
 def test_missing_sides_are_filled_with_runs_of_the_same_data_set(here, two):
@@ -235,7 +240,7 @@ def test_runs_of_different_data_sets_cannot_be_compared(here, two):
     assert not pair.same_dataset
     assert not pair.complete
     with pytest.raises(UserError, match="different data sets"):
-        agreement_table(two[0], other)
+        asyncio.run(asked_agreement(None, two[0], other))
 
 
 def test_differences_use_the_labels_of_the_settings():

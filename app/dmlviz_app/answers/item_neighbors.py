@@ -164,6 +164,23 @@ def _nearest(
     """Find the k tracked `points` (n × d) nearest to `point` (d), without `item` itself."""
     from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
-    distances, rows = NearestNeighbors(points, metric).search(point, k + 1)
-    near = zip(indices[rows[0]].tolist(), distances[0].tolist(), strict=True)
+    perhaps = _perhaps_near(points, point, k + 1, metric)
+    distances, rows = NearestNeighbors(points[perhaps], metric).search(point, k + 1)
+    near = zip(indices[perhaps[rows[0]]].tolist(), distances[0].tolist(), strict=True)
     return [(other, float(f"{distance:.4g}")) for other, distance in near if other != item][:k]
+
+
+def _perhaps_near(points: np.ndarray, point: np.ndarray, k: int, metric: str) -> np.ndarray:
+    """Return the rows of points (n × d) that may be among the k nearest to one: an index of all is a waste for it."""
+    points, point = np.asarray(points), np.asarray(point)
+    lengths = np.linalg.norm(points, axis=1) if metric == "cosine" else np.ones(1)
+    if metric == "cosine":
+        points, point = points / np.maximum(lengths, 1e-30)[:, None], point / max(np.linalg.norm(point), 1e-30)
+    difference = points - point
+    squared = np.einsum("nd,nd->n", difference, difference)
+    if len(squared) <= k or not np.isfinite(squared).all() or not lengths.all():
+        return np.arange(len(squared))
+    farthest = np.partition(squared, k - 1)[k - 1]
+    if farthest < 1e-30:  # squares of so little are not precise
+        return np.arange(len(squared))
+    return np.flatnonzero(squared <= farthest * 1.001 + 1e-12 * (metric == "cosine"))  # far beyond what is rounded

@@ -3,19 +3,22 @@
 Those of very many images are found by an index, in a worker, and kept in the folder of the run.
 """
 
+import asyncio
 from base64 import b64encode
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from starlette.requests import Request
 
 from dmlviz.errors import UserError
-from dmlviz.runs.neighbor_table import FILE, by_index, stored_table
+from dmlviz.runs.neighbor_table import FILE, by_index, nearest_bytes, stored_table
 from dmlviz.runs.run import Run
+from dmlviz_app.answers.cached_file import CHEAP, computed_file
 from dmlviz_app.answers.protocol import Agreement
 from dmlviz_app.server.answers import UnderWayError
-from dmlviz_app.server.services import services
+from dmlviz_app.server.services import COMPUTED, services
 
 if TYPE_CHECKING:
     from dmlviz.ops.neighbor_index import NeighborTable
@@ -39,7 +42,7 @@ def nearest_neighbor_bytes(run: Run) -> bytes:
     if run.embeddings is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
     if not by_index(run):
-        return _nearest(str(run.path), run.info["created"])
+        return _nearest(str(run.path), _stamp(run, EMBEDDINGS))
     table = table_by_index(run)
     accuracy = np.array([table.recall, table.measured], "<f4")
     parts = table.indices[:, 0].astype("<i4"), table.distances[:, 0].astype("<f4"), accuracy
@@ -73,27 +76,48 @@ def _read_table(path: Path, stamp: tuple[int, ...]) -> "NeighborTable | None":
 
 
 @lru_cache(maxsize=16)
-def _nearest(path: str, created: str) -> bytes:
-    """Return the neighbors; `created` distinguishes a run that was trained again from the one before."""
-    from dmlviz.ops.nearest_neighbors import NearestNeighbors
-
-    run = Run(Path(path))
-    embeddings = run.embeddings
-    if embeddings is None or run.labels is None or len(embeddings) < 2:
-        raise UserError(f"{run.title} has no two test images with classes, so that none has a neighbor.")
-    distances, items = NearestNeighbors(embeddings).others(1)
-    content: bytes = items.astype("<i4").tobytes() + distances.astype("<f4").tobytes()
-    return content
+def _nearest(path: str, stamp: tuple[int, ...]) -> bytes:
+    """Return the neighbors; `stamp` distinguishes a run that was trained again from the one before."""
+    return nearest_bytes(Run(Path(path)))
 
 
-def agreement_table(a: Run, b: Run) -> Agreement:
-    """Return the test images of each cell: {name: {"count", "bits"}}, bits as in frontend/src/lib/bitmask.ts.
+async def asked_nearest(request: Request, run: Run) -> bytes:
+    """Return `nearest_neighbor_bytes`; those of many images are computed by a worker, once."""
+    n = 0 if run.embeddings is None else len(run.embeddings)
+    if n <= CHEAP or by_index(run):
+        return await asyncio.to_thread(nearest_neighbor_bytes, run)
+    return await computed_file(request, computed_name(run, "nearest"), "nearest", run.id, run=str(run.path.resolve()))
 
-    Raise UserError where the two are not of the same images, or have not come to their end.
+
+def computed_name(run: Run, what: str) -> str:
+    """Return the name of a file of the cache that is computed from the embeddings of a run."""
+    return f"{COMPUTED}/{run.id}/{what}-{_stamp(run, EMBEDDINGS)[0]:x}"
+
+
+async def asked_agreement(request: Request, a: Run, b: Run) -> Agreement:
+    """Return `agreement_table`; the neighbors of many images are computed by a worker, once.
+
+    Raise UserError as it does, for two data sets, before an end, and while those of very many are being computed.
     """
     if a.config.dataset != b.config.dataset:
         raise UserError("The runs use different data sets. Choose two runs of the same data set.")
-    first, second = is_correct(a), is_correct(b)
+    contents = []
+    for run in (a, b):
+        try:
+            contents.append(await asked_nearest(request, run))
+        except UnderWayError:
+            raise UserError(
+                f"The nearest neighbors of {run.title} are being computed: open this page again in a minute."
+            ) from None
+    return agreement_table(a, b, *contents)
+
+
+def agreement_table(a: Run, b: Run, nearest_a: bytes, nearest_b: bytes) -> Agreement:
+    """Return the test images of each cell: {name: {"count", "bits"}}, bits as in frontend/src/lib/bitmask.ts.
+
+    Raise UserError where the two are not of the same images.
+    """
+    first, second = _is_correct(a, nearest_a), _is_correct(b, nearest_b)
     if len(first) != len(second):
         raise UserError("The two runs do not have the same test images; choose two that were trained on the same data.")
     cells: Agreement = {}
@@ -105,19 +129,9 @@ def agreement_table(a: Run, b: Run) -> Agreement:
     return cells
 
 
-def is_correct(run: Run) -> np.ndarray:
-    """Return whether the nearest test image of each is of its own class (n, bool).
-
-    Raise UserError before the end, and while the neighbors of very many images are being computed.
-    """
-    try:
-        content, labels = nearest_neighbor_bytes(run), run.labels
-    except UnderWayError:
-        raise UserError(
-            f"The nearest neighbors of {run.title} are being computed: open this page again in a minute."
-        ) from None
-    assert labels is not None  # there are embeddings
-    items = np.frombuffer(content, "<i4", count=len(labels))
-    labels = np.asarray(labels)
-    correct: np.ndarray = labels[items] == labels
+def _is_correct(run: Run, content: bytes) -> np.ndarray:
+    """Return whether the nearest test image of each is of its own class (n, bool)."""
+    assert run.labels is not None  # there are neighbors
+    labels = np.asarray(run.labels)
+    correct: np.ndarray = labels[np.frombuffer(content, "<i4", count=len(labels))] == labels
     return correct

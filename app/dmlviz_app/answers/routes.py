@@ -14,7 +14,9 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.example_item import example_item
+from dmlviz.runs.neighbor_table import by_index
 from dmlviz.runs.per_query import is_at_hand, per_query_bytes
+from dmlviz.runs.point_values import has_point_values
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.files import is_run_id, read_json
 from dmlviz_app.answers import downloads, event_routes, query_routes, sprites, thumbnails
@@ -23,10 +25,11 @@ from dmlviz_app.answers.baseline_curves import (
     pixel_baseline_order,
     pixel_baseline_path,
 )
+from dmlviz_app.answers.cached_file import CHEAP, computed_file
 from dmlviz_app.answers.columns import column_bytes, column_infos
 from dmlviz_app.answers.image_pair import image_pair
 from dmlviz_app.answers.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
-from dmlviz_app.answers.nearest_neighbors import agreement_table, nearest_neighbor_bytes
+from dmlviz_app.answers.nearest_neighbors import asked_agreement, asked_nearest, computed_name
 from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes
 from dmlviz_app.answers.protocol import Logits, TrackedItems
 from dmlviz_app.answers.table_rows import selected_rows_as_csv
@@ -87,7 +90,7 @@ async def nearest(request: Request) -> Response:
     run = _run(request)
     if run.embeddings is None:  # begun again since the page asked
         return Response(status_code=204, headers=NO_STORE)
-    return _binary(await asyncio.to_thread(nearest_neighbor_bytes, run))
+    return _binary(await asked_nearest(request, run))
 
 
 @access(Rule.RUN_READER)
@@ -178,6 +181,10 @@ async def values(request: Request) -> Response:
     run, view = _run(request), request.path_params["view"]
     projection = None if view == LIVE else run.projection(view)
     measure = request.path_params["measure"]
+    many = run.labels is not None and len(run.labels) > CHEAP
+    if measure == "faithfulness" and projection is None and many and not by_index(run) and has_point_values(run, None):
+        name, path = computed_name(run, measure), str(run.path.resolve())
+        return _binary(await computed_file(request, name, measure, run.id, run=path))
     return _binary(await asyncio.to_thread(point_value_bytes, run, projection, measure))
 
 
@@ -232,7 +239,7 @@ async def trained_on(request: Request) -> Response:
     run, view = _run(request), request.path_params["view"]
     if view != LIVE:
         run.projection(view)  # raises for a view that is not there
-    points = await asyncio.to_thread(train_points, run, view, personal(request))
+    points = await ask_worker(request, train_points, run, view, personal(request))
     return JSONResponse(points, headers=PRIVATE_IMMUTABLE)
 
 
@@ -240,7 +247,7 @@ async def trained_on(request: Request) -> Response:
 async def agreement(request: Request) -> Response:
     """Return the test images that two runs get right and wrong."""
     a, b = (personal(request).runs.get(request.path_params[side]) for side in ("a", "b"))
-    return JSONResponse(await asyncio.to_thread(agreement_table, a, b), headers=PRIVATE_IMMUTABLE)
+    return JSONResponse(await asked_agreement(request, a, b), headers=PRIVATE_IMMUTABLE)
 
 
 def _run(request: Request) -> Run:
@@ -269,7 +276,12 @@ async def dataset_labels(request: Request) -> Response:
 async def sheet(request: Request) -> Response:
     """Return a sprite sheet of a data set's test images."""
     tiles = await asyncio.to_thread(_tiles, request)
-    png = await asyncio.to_thread(tiles.sheet, request.path_params["sheet"], personal(request).cache)
+    number = request.path_params["sheet"]
+    if len(tiles) <= CHEAP or number >= tiles.sheets:
+        png = await asyncio.to_thread(tiles.sheet, number, personal(request).cache)
+    else:
+        name = f"{tiles.dataset}-{tiles.hash}/sprite-{number}.png"
+        png = await computed_file(request, name, "sheet", dataset=tiles.dataset, number=number)
     return Response(png, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 

@@ -40,7 +40,7 @@ def thumbnail(run: Run, theme: Theme, cache: Path) -> bytes:
 
     def draw() -> bytes:
         file = io.BytesIO()
-        render(*last_frame(run), theme).save(file, "PNG", optimize=True)
+        render(*last_frame(run), theme).save(file, "PNG")
         for old in path.parent.glob(f"{run.id}-*-{theme}.png"):
             old.unlink(missing_ok=True)
         return file.getvalue()

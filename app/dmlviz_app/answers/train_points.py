@@ -42,7 +42,7 @@ def train_points(run: Run, view: str, services: Services) -> TrainPoints:
     if not (run.path / "weights.safetensors").exists():
         raise UserError(f"{run.title} has no net, so there is nothing to place training images with.")
     images, labels = _trained_on(run.config, services.data)
-    answer = services.jobs.embed(run.id, images, views=[view], trajectory=view == LIVE)
+    answer = services.jobs.embed(run.id, images, views=[view], trajectory="places" if view == LIVE else False)
     if view not in answer["places"]:
         raise UserError("Training images are shown on maps of the end of a run only.")
     trajectory = answer.get("trajectory") or Trajectory(steps=[], places=[], embeddings=[])

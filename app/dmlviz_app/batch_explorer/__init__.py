@@ -1,11 +1,11 @@
 """Batch explorer: the terms, distances and gradients of one batch as the loss sees them."""
 
-from dmlviz.parts import BATCHES, lazy
+from dmlviz.parts import BATCHES, Kind, lazy
 from dmlviz_app.feature import Feature
 
 FEATURE = Feature(
     name="batch_explorer",
     routes=lazy("dmlviz_app.batch_explorer.routes:routes"),
-    kinds=BATCHES.kinds,
+    kinds={**BATCHES.kinds, "batch_sheet": Kind("dmlviz_app.batch_explorer.payloads:batch_sheet", "answer")},
     components=["batch_explorer/batchExplorer.tsx"],
 )

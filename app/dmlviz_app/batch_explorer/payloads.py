@@ -6,7 +6,7 @@ import io
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from PIL import Image
@@ -24,9 +24,12 @@ from dmlviz.ops.linear_projection import LinearProjection, default_projection
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples
-from dmlviz_app.answers.cached_file import cached_file, keep_file
+from dmlviz_app.answers.cached_file import keep_file
 from dmlviz_app.batch_explorer.protocol import BatchAnswer, ClassCenters
 from dmlviz_app.server.protocol import ROUTES
+
+if TYPE_CHECKING:
+    from dmlviz.workers.answers import Target
 
 COLUMNS = 20  # tiles in a row of a batch's sheet
 
@@ -120,38 +123,29 @@ def projection_for(run: Run, step: int) -> LinearProjection:
     return default_projection(run.snapshot(steps[-1]), np.asarray(labels)[indices])
 
 
-def batch_sprite_sheet(run: Run, step: int, root: Path, cache: Path) -> bytes:
-    """Return the sprite sheet of a batch's training images, kept where the disk takes it.
+def batch_sheet(target: "Target", name: str, run: str, step: int, cache: str) -> str:
+    """Write the sprite sheet of a batch's training images, with `COLUMNS` images per row.
 
-    The sheets of all recorded batches are made at once, since reading the data set takes longer than all of them.
-
-    Args:
-        run: The run.
-        step: The step of the batch.
-        root: Folder of the data sets.
-        cache: Folder of the sheets.
-
-    Returns:
-        The PNG, with `COLUMNS` images per row.
-
-    Raises:
-        UserError: If the data set does not have these images.
+    The sheets of all recorded batches are made at once, since reading the data set takes longer than all of them;
+    the others are kept in the folder `cache`. Raise UserError if the data set does not have these images.
     """
-    requested_path = _sheet(run, run.batch(step), cache)
+    source, root = Run(run), target.data_root
+    batches = list(_readable_batches(source))
+    assert root is not None  # a server has one
+    pictures = _augmented_pictures(source, batches) or _data_set_pictures(source, batches, root)
+    for batch, images in zip(batches, pictures, strict=True):
+        file = io.BytesIO()
+        Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
+        if batch.step == step:
+            target.file.write_bytes(file.getvalue())
+        else:
+            keep_file(Path(cache) / _sheet(source, batch), file.getvalue())
+    return ""
 
-    def draw() -> bytes:
-        batches, content = list(_readable_batches(run)), b""
-        pictures = _augmented_pictures(run, batches) or _data_set_pictures(run, batches, root)
-        for batch, images in zip(batches, pictures, strict=True):
-            file = io.BytesIO()
-            Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
-            if batch.step == step:
-                content = file.getvalue()
-            else:
-                keep_file(_sheet(run, batch, cache), file.getvalue())
-        return content
 
-    return cached_file(requested_path, draw)
+def sheet_name(run: Run, step: int) -> str:
+    """Return where in the cache the sprite sheet of a batch is kept; raise UserError for a batch that there is not."""
+    return _sheet(run, run.batch(step))
 
 
 def _augmented_pictures(run: Run, batches: list[BatchRecord]) -> list[np.ndarray]:
@@ -189,10 +183,10 @@ def _weights_match(comparing_loss: ComparingLoss, batch: BatchRecord, config: Tr
     return all(values.shape == shapes.get(name, values.shape) for name, values in comparing_loss.learned.items())
 
 
-def _sheet(run: Run, batch: BatchRecord, cache: Path) -> Path:
+def _sheet(run: Run, batch: BatchRecord) -> str:
     pixels = batch.images.tobytes() if batch.pixels is None else batch.pixels.tobytes()
     name = hashlib.sha256(pixels).hexdigest()[:16]
-    return cache / f"{run.config.dataset}-batches" / f"{name}.png"
+    return f"{run.config.dataset}-batches/{name}.png"
 
 
 def encode_array(values: np.ndarray, kind: str) -> str:

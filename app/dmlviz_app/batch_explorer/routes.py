@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from dmlviz_app.answers.cached_file import computed_file
 from dmlviz_app.batch_explorer import payloads as batches
 from dmlviz_app.batch_explorer.distance_histograms import histograms
 from dmlviz_app.server.access import Rule, access, personal
@@ -46,9 +47,9 @@ async def terms(request: Request) -> Response:
 async def sheet(request: Request) -> Response:
     """Return the training images of a batch."""
     run, step = personal(request).runs.get(request.path_params["run"]), request.path_params["step"]
-    png = await asyncio.to_thread(
-        batches.batch_sprite_sheet, run, step, personal(request).data, personal(request).cache
-    )
+    name, cache = await asyncio.to_thread(batches.sheet_name, run, step), str(personal(request).cache.resolve())
+    path = str(run.path.resolve())
+    png = await computed_file(request, name, "batch_sheet", run.id, run=path, step=step, cache=cache)
     return Response(png, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 

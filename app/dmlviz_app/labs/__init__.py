@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dmlviz.parts import LABS, lazy
+from dmlviz.parts import LABS, Kind, lazy
 from dmlviz_app.feature import Feature, Page
 
 FEATURE = Feature(
@@ -15,7 +15,7 @@ FEATURE = Feature(
         slow_imports=["dmlviz_app.labs.view"],
     ),
     routes=lazy("dmlviz_app.labs.routes:routes"),
-    kinds=LABS.kinds,
+    kinds={**LABS.kinds, "lab_file": Kind("dmlviz_app.labs.files:lab_file", "answer")},
     commands=LABS.commands,
     components=[
         "labs/lab_picture/labPicture.tsx",

@@ -1,6 +1,7 @@
 """The routes of a lab: its playgrounds and its downloads."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -10,17 +11,19 @@ from starlette.routing import Route
 from typing_extensions import TypedDict
 
 from dmlviz.errors import UserError
-from dmlviz.labs.keep import as_csv, as_page, as_script
-from dmlviz.labs.lab_study import study_rows
+from dmlviz.labs.keep import as_script
 from dmlviz.labs.registry import LABS
+from dmlviz.storage.text import one_line
 from dmlviz.studies.study import Study, study_id
-from dmlviz_app.labs.picture import lab_picture, named_study
-from dmlviz_app.labs.planes import lab_planes, plane_sheet
-from dmlviz_app.labs.protocol import LabPicture
+from dmlviz_app.answers.cached_file import computed_file
+from dmlviz_app.labs.picture import named_study
+from dmlviz_app.labs.planes import lab_planes
 from dmlviz_app.labs.question import ask
 from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.answers import AnswerFile
 from dmlviz_app.server.headers import NO_STORE
 from dmlviz_app.server.json_response import JSONResponse, read_json_body
+from dmlviz_app.server.services import COMPUTED
 from dmlviz_app.server.threads import ask_worker
 
 READY_MADE = "ready-made"
@@ -57,7 +60,8 @@ def routes() -> list[Route]:
 @access(Rule.DATA_READER)
 async def picture(request: Request) -> Response:
     """Return the picture of a lab, with the similarities of its places."""
-    return JSONResponse(await asyncio.to_thread(_picture, request), headers=NO_STORE)
+    content = await _computed(request, "picture")
+    return Response(content, media_type="application/json", headers=NO_STORE)
 
 
 @access(Rule.DATA_READER)
@@ -70,8 +74,7 @@ async def planes(request: Request) -> Response:
 @access(Rule.DATA_READER)
 async def sheet(request: Request) -> Response:
     """Return the images of the linked maps, side by side."""
-    study, data = _study(request), personal(request).data
-    return Response(await asyncio.to_thread(plane_sheet, study, data), media_type="image/png", headers=NO_STORE)
+    return Response(await _computed(request, "planes"), media_type="image/png", headers=NO_STORE)
 
 
 @access(Rule.DATA_READER)
@@ -86,22 +89,17 @@ async def answer(request: Request) -> Response:
 @access(Rule.DATA_READER)
 async def numbers(request: Request) -> Response:
     """Return the rows of all figures as CSV."""
-    study = _study(request)
-    text = await asyncio.to_thread(lambda: as_csv(study_rows(study)))
-    return Response(text, media_type="text/csv", headers=_attachment(f"{_name(study)}.csv"))
+    study = await asyncio.to_thread(_study, request)
+    return await _download(request, study, "text/csv", f"{_name(study)}.csv", "numbers")
 
 
 @access(Rule.DATA_READER)
 async def figure(request: Request) -> Response:
     """Return a figure as a page that needs no network; `?figure=` names it, `?dark=1` is for a dark page."""
-    study, lab = _study(request), LABS[request.path_params["lab"]]
-    name = request.query_params.get("figure", lab.figures[0].name)
-    spec = next((one for one in lab.figures if one.name == name), None)
-    if spec is None:
-        raise UserError(f"The figures of {lab.name} are {', '.join(one.name for one in lab.figures)}.")
-    dark = request.query_params.get("dark") == "1"
-    text = await asyncio.to_thread(lambda: as_page(spec, study_rows(study), dark))
-    return Response(text, media_type="text/html", headers=_attachment(f"{_name(study)}-{spec.name}.html"))
+    study, figures = await asyncio.to_thread(_study, request), LABS[request.path_params["lab"]].figures
+    name, dark = one_line(request.query_params.get("figure", figures[0].name), 40), request.query_params.get("dark")
+    file = f"{_name(study)}-{name}.html"
+    return await _download(request, study, "text/html", file, "figure", figure=name, dark=dark == "1")
 
 
 @access(Rule.DATA_READER)
@@ -115,8 +113,24 @@ async def script(request: Request) -> Response:
     return Response(text, media_type="text/x-python", headers=_attachment(f"{lab.name.replace('-', '_')}.py"))
 
 
-def _picture(request: Request) -> LabPicture:
-    return lab_picture(_study(request), personal(request).data)
+async def _computed(request: Request, kind: str) -> bytes:
+    """Return a file of a study, as far as it is."""
+    study = await asyncio.to_thread(_study, request)
+    log, source = study.log.path, request.path_params["source"]
+    name = f"{COMPUTED}/{_name(study)}-{source}/{kind}-{log.stat().st_mtime_ns if log.exists() else 0:x}"
+    return await computed_file(request, name, "lab_file", study=str(study.path.resolve()), kind=kind)
+
+
+async def _download(
+    request: Request, study: Study, media_type: str, name: str, kind: str, **arguments: Any
+) -> Response:
+    services = personal(request)
+    path = str(study.path.resolve())
+    order = services.answers.order("lab_file", name=name, study=path, kind=kind, **arguments)
+    async with AsyncExitStack() as stack:
+        record = await stack.enter_async_context(services.answers.open(request, services.person.id, order))
+        return AnswerFile(record, stack.pop_all(), media_type, NO_STORE)
+    raise AssertionError  # the block returns
 
 
 def _study(request: Request) -> Study:

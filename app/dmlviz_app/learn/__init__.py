@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dmlviz.parts import LEARN, lazy
+from dmlviz.parts import LEARN, Kind, lazy
 from dmlviz_app.feature import Feature, Page
 from dmlviz_app.people.policy import Action, Role
 
@@ -12,7 +12,7 @@ FEATURE = Feature(
     name="learn",
     page=Page(address="learn", title="Learn", script=Path(__file__).with_name("page.py")),
     routes=lazy("dmlviz_app.learn.routes:routes"),
-    kinds=LEARN.kinds,
+    kinds={**LEARN.kinds, "cloud": Kind("dmlviz_app.learn.clouds:images_as_points", "answer")},
     actions=[READ_SHEETS],
     components=[
         "learn/loss_plot/lossPlot.tsx",

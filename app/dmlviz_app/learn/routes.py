@@ -6,25 +6,24 @@ import math
 from functools import lru_cache
 from typing import Annotated, Any, cast
 
-import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from typing_extensions import TypedDict
 
-from dmlviz import data as datasets
 from dmlviz import metrics
-from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import GLOSSARY
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS
-from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import one_line
+from dmlviz_app.answers.cached_file import computed_file
+from dmlviz_app.answers.sprites import image_tiles
 from dmlviz_app.learn.cards import pictures
+from dmlviz_app.learn.clouds import cloud
 from dmlviz_app.learn.protocol import LossCurve, LossForces, LossGround, PointCloud, SpaceScores
 from dmlviz_app.learn.sheet import may_read_sheets, sheet_page
 from dmlviz_app.server.access import Rule, access, personal
@@ -35,7 +34,6 @@ from dmlviz_app.server.threads import ask_worker
 from dmlviz_app.widgets.protocol import GlossaryTerm
 
 MAX_BODY_BYTES = 200_000
-CLOUD_POINTS, CLOUD_DIMENSIONS = 400, 50
 _REQUIRED: dict[str, set[str]] = {
     "curve": set(),
     "forces": {"points", "labels"},
@@ -131,7 +129,10 @@ async def scores(request: Request) -> Response:
 @access(Rule.DATA_READER)
 async def images_as_points(request: Request) -> Response:
     """Return some test images of a data set as points: their pixels along the directions of largest variance."""
-    return JSONResponse(await asyncio.to_thread(_images_as_points, request.path_params["dataset"]), headers=NO_STORE)
+    dataset = request.path_params["dataset"]
+    stamp = (await asyncio.to_thread(image_tiles, dataset, personal(request).data)).hash
+    content = await computed_file(request, f"{dataset}-{stamp}/points.json", "cloud", dataset=dataset)
+    return Response(content, headers=NO_STORE, media_type="application/json")
 
 
 @access(Rule.RUN_READER)
@@ -154,24 +155,10 @@ async def drawings(_request: Request) -> Response:
     return Response(pictures()[0], media_type="image/svg+xml", headers=PRIVATE_IMMUTABLE)
 
 
-@lru_cache(maxsize=4)
-def _images_as_points(name: str) -> PointCloud:
-    test = datasets.load(name, services().data).test
-    pixels = test.images[:CLOUD_POINTS].reshape(min(len(test), CLOUD_POINTS), -1).astype(np.float32)
-    directions = range(1, min(CLOUD_DIMENSIONS, *pixels.shape) + 1)
-    return _cloud(LinearProjection.joint_pca([pixels], directions).project(pixels), test.labels, name)
-
-
 def _run_as_points(run: Run) -> PointCloud:
     if not run.embedded_steps:
         raise run.lacks("snapshots")
-    return _cloud(*run.embeddings_at(run.embedded_steps[-1]), run.config.dataset)
-
-
-def _cloud(rows: np.ndarray, labels: np.ndarray, dataset: str) -> PointCloud:
-    classes = [*DATASETS[dataset].classes, "no label"]
-    labels = labels[:CLOUD_POINTS] % len(classes)  # -1 is no label
-    return {"rows": rows[:CLOUD_POINTS].round(4).tolist(), "labels": labels.tolist(), "classes": classes}
+    return cloud(*run.embeddings_at(run.embedded_steps[-1]), run.config.dataset)
 
 
 @lru_cache(maxsize=64)

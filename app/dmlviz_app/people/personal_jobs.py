@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class PersonalJobs:
         run: str,
         images: np.ndarray,
         views: Sequence[str] | None = None,
-        trajectory: bool = False,
+        trajectory: bool | Literal["places"] = False,
         confidence: bool = False,
     ) -> EmbeddedImages:
         """Embed images with the net of a visible run, and place them on its maps: see `embed_images`."""

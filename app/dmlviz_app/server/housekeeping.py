@@ -14,8 +14,9 @@ from dmlviz.storage.disk_space import remove_stale_folders
 from dmlviz_app.people.people import GUEST_RETENTION_S
 from dmlviz_app.server.labels import unique_labels
 from dmlviz_app.server.protocol import DeletedRun
-from dmlviz_app.server.services import TRAINING_PAGES, Services
+from dmlviz_app.server.services import COMPUTED, TRAINING_PAGES, Services
 
+KEEP_COMPUTED_S = 7 * 86_400.0  # from the last file of a run, data set or study; all can be computed again
 INTERVAL_S = 60.0  # seconds between two looks for what has expired
 _cleaned_s = -INTERVAL_S
 
@@ -74,6 +75,7 @@ def clean_up(services: Services) -> None:
     services.store.trash.empty()
     services.store.remove_stale_folders()
     remove_stale_folders(services.data / custom_datasets.FOLDER)
+    remove_stale_folders(services.cache / COMPUTED, "*", KEEP_COMPUTED_S)
     remove_stale_folders(services.cache / TRAINING_PAGES, "*/*")  # written anew where one is asked for
     services.answers.expire()
     for run, entry in owners.expired(GUEST_RETENTION_S):

@@ -41,6 +41,7 @@ from dmlviz_app.server.settings import Settings
 from dmlviz_app.server.uploads import UploadManager
 
 SOLE = Person(id="", name="", role=Role.SOLE, limits=DEFAULT_LIMITS[Role.SOLE])
+COMPUTED = "computed"  # folder in the cache: for each run, data set and study what workers computed
 TRAINING_PAGES = "training"  # folder in the cache: for each version and run a page that trains in the browser
 
 
