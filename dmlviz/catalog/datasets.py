@@ -45,12 +45,16 @@ class Datasets(Catalog[DatasetSpec]):
     def find(self, name: str) -> str:
         """Return the name of the data set with this name, or else of the only one of one's own with this title.
 
+        A title may be spelled like the file it came from: my_pets is "my pets".
+
         Raises:
             UserError: If several have this title.
         """
-        found = (
-            [] if name in self else [own for own in self if custom_datasets.is_custom(own) and self[own].title == name]
-        )
+        if name in self:
+            return name
+        titles = {own: self[own].title for own in self if custom_datasets.is_custom(own)}
+        found = [own for own, title in titles.items() if title == name]
+        found = found or [own for own, title in titles.items() if title.replace("_", " ") == name.replace("_", " ")]
         if len(found) > 1:
             raise UserError(f"{len(found)} data sets are called {name!r}: give the name of one: {', '.join(found)}.")
         return found[0] if found else name

@@ -37,7 +37,7 @@ def _example(path: Path, stamp: int) -> int | None:
         wrong = (near != labels[rows, None]) & (near >= 0)
         for item, marks in zip(map(int, rows), wrong, strict=True):
             off = abs(int(marks.sum()) - WRONG)
-            if not marks.any() or marks[0] or (best is not None and off >= best[0]):
+            if marks[:1].any() or not len(marks) or (best is not None and off >= best[0]):
                 continue
             best = off, item
             if not off:
