@@ -1,13 +1,20 @@
 """Every choice of every menu of the form, opened once by its address: no complaint, a map, and Train can be pressed."""
 
-import pytest
+from dataclasses import replace
 
+import numpy as np
+import pytest
+from dmlviz_app.server.labels import unique_labels
+from streamlit.testing.v1 import AppTest
+
+from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import nets_for
 from dmlviz.catalog.recipes import RECIPES
 from tests.app import pages
+from tests.app.pages import open_page
 
 DATA = [name for name in DATASETS.builtin if DATASETS[name].trainable]
 
@@ -44,3 +51,69 @@ def test_every_choice_can_be_opened(here, run, menu):
         said += [] if str(page.session_state[chosen]) == CHOSEN.get(query[menu], query[menu]) else ["not chosen"]
         faults |= {f"{query}": said} if said else {}
     assert not faults, "\n".join(f"{query}: {said}" for query, said in faults.items())
+
+
+NAMES = ("custom-0b9a77e1fea75e75", "custom-66282fd0fea75e75", "custom-9931c0defea75e75")
+
+
+@pytest.fixture
+def equal_titles(here):
+    """Three data sets with one title."""
+    for name in NAMES:
+        parts = {f"{part}_images": np.zeros((4, 8, 8), np.uint8) for part in custom_datasets.PARTS}
+        labels = {f"{part}_labels": np.arange(4) % 2 for part in custom_datasets.PARTS}
+        spec = replace(DATASETS["digits"], name=name, title="Gray", classes=("a", "b"))
+        custom_datasets.save(here.data, name, spec.to_dict(), parts | labels)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_training_is_on_the_data_set_that_was_chosen_of_those_with_one_title(here, equal_titles, monkeypatch, name):
+    started = []
+    monkeypatch.setattr(here.scheduler, "submit", lambda order, owner="": started.append(order) or order.begin())
+    page = open_page(dataset=name).run()  # as the browser sends back what is chosen
+    page.button(key="train").click().run()
+    assert [order.dataset for order in started] == [name]
+    labels = [label for label in page.selectbox(key="set.dataset").options if label.startswith("Gray")]
+    assert labels == ["Gray (0b9a77)", "Gray (66282f)", "Gray (9931c0)"]
+
+
+def test_labels_are_as_given_where_they_differ_and_else_never_the_same():
+    assert unique_labels([1, 2], str) == {1: "1", 2: "2"}
+    titles = dict.fromkeys(NAMES[:2], "Gray") | {NAMES[2]: "Gray (66282f)"}
+    labels = unique_labels(titles, titles.__getitem__)
+    assert len(set(labels.values())) == 3
+    assert all(label.startswith("Gray (") for label in labels.values())
+
+
+def form() -> None:
+    import streamlit as st
+    from dmlviz_app.forms.parameters import form_fields, form_values
+    from dmlviz_app.forms.view_state import UIState
+
+    from dmlviz.catalog.projection_engines import REFERENCES
+
+    if "page.explore" not in st.session_state:
+        st.session_state["page.explore"] = UIState(view="tsne", projection_overrides={"engine": "reference"})
+    ui, declared = st.session_state["page.explore"], REFERENCES["tsne"]
+    with st.form("form"):
+        form_fields("view", declared, declared.parameters, ui.params_with("reference"))
+        st.form_submit_button("Draw", on_click=lambda: form_values(ui, "view", declared))
+
+
+def test_a_number_or_special_value_is_read_when_the_form_is_submitted():
+    page = AppTest.from_function(form, default_timeout=120).run()
+    assert not page.exception
+
+    def learning_rate() -> float | str:
+        page.button[0].click().run()
+        assert not page.exception
+        assert page.session_state["page.explore"].messages.all() == {}
+        return page.session_state["page.explore"].projection().params["learning_rate"]
+
+    assert learning_rate() == "auto"
+    page.selectbox("view.scikit-learn.learning_rate.word").select("a number")
+    page.number_input("view.scikit-learn.learning_rate").set_value(300.0)
+    assert learning_rate() == 300
+    page.selectbox("view.scikit-learn.learning_rate.word").select("auto")
+    assert learning_rate() == "auto"

@@ -3,8 +3,11 @@
 import re
 
 import numpy as np
+import pytest
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import METRICS
+from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import TrainConfig
 from dmlviz.metrics import evaluate
 from dmlviz.metrics.probes import probe_scores
@@ -48,3 +51,24 @@ def test_every_metric_is_explained():
     assert METRICS["eer"].range == "0 to 1; lower is better"
     assert METRICS["ami"].range == "−1 to 1; higher is better"
     assert METRICS["mean_norm"].range == "0 or more"
+
+
+@pytest.mark.parametrize("dataset", ["digits", "mnist", "fashion_mnist"])
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_is_a_valid_training_that_no_other_one_is(name, dataset):
+    configs = {recipe.name: TrainConfig(dataset=dataset, **recipe.settings) for recipe in RECIPES.values()}
+    assert DATASETS[configs[name].dataset].trainable
+    assert [other for other, config in configs.items() if config.id == configs[name].id] == [name]
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_says_only_what_its_loss_does_not_recommend(name):
+    settings = RECIPES[name].settings
+    for field in settings.keys() - {"loss"}:
+        others = {key: value for key, value in settings.items() if key != field}
+        assert getattr(TrainConfig(**others), field) != settings[field]
+
+
+def test_there_are_five_to_seven_and_the_first_is_the_default():
+    assert 5 <= len(RECIPES) <= 7
+    assert next(iter(RECIPES.values())).settings == {}

@@ -1,16 +1,29 @@
 """Who may join a fleet, and the sentence for who may not."""
 
+import contextlib
 import gc
+import socket
+import ssl
 import stat
+import subprocess
+import sys
 import threading
 
+import psutil
 import pytest
 
 from dmlviz.errors import UserError
-from dmlviz.fleet.certificates import load_security, make_certificates
+from dmlviz.fleet.certificates import CA, OWN, load_security, make_certificates
 from dmlviz.fleet.dask_client import connect, list_machines, start_client
-from dmlviz.fleet.dask_config import check_address
+from dmlviz.fleet.dask_config import check_address, scheduler_address
+from dmlviz.fleet.dask_fleet import DaskFleet
+from dmlviz.fleet.dask_scheduler import start_scheduler
 from dmlviz.fleet.errors import FleetError
+from dmlviz.jobs.order import training
+from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.labs.lab_study import plan_trials
+from dmlviz.studies.runner import StudyRunner
+from tests.fleet.cluster import Worker
 
 OTHER_VERSION = "import dmlviz.fleet.versions as v; v.__version__ = '0.0.1'\nfrom dmlviz.cli.main import main; main()"
 
@@ -93,3 +106,109 @@ def test_missing_and_damaged_certificates_are_one_sentence(tmp_path, certificate
         (tmp_path / path.name).write_bytes(b"nothing")
     with pytest.raises(UserError, match="copy the folder again"):
         load_security(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def everywhere(certificates, free_address, until):
+    """A scheduler that others in the network reach, with a machine: the ports on which each process listens."""
+    address = free_address().replace("127.0.0.1", "0.0.0.0")
+    port = int(address.rpartition(":")[2])
+    scheduler = start_scheduler(address, certificates)
+    machine = Worker(f"tls://127.0.0.1:{port}", certificates, "gpu-3")
+    try:
+        line = machine.process.stdout.readline()
+        while "has joined" not in line:
+            assert line, "it ended before it joined"
+            line = machine.process.stdout.readline()
+        yield port, {name: listening(pid) for name, pid in (("s", scheduler.pid), ("w", machine.process.pid))}
+    finally:
+        machine.said()
+        scheduler.terminate()
+        scheduler.communicate(timeout=60)
+
+
+def listening(pid):
+    """The ports on which a process and what it has started listen for connections."""
+    process = psutil.Process(pid)
+    found = set()
+    for each in (process, *process.children(recursive=True)):
+        found |= {place.laddr.port for place in each.net_connections("tcp") if place.status == psutil.CONN_LISTEN}
+    return found
+
+
+def heard(port, folder=None, text=b""):
+    """What comes from a port after a greeting: with the certificates of a folder, with none ("tls"), or in clear."""
+    with contextlib.suppress(OSError), contextlib.ExitStack() as closing:
+        connection = closing.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
+        if folder is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            if folder != "tls":
+                context.load_cert_chain(folder / OWN)
+            connection = closing.enter_context(context.wrap_socket(connection))
+        connection.sendall(text)
+        return connection.recv(1000)
+    return b""
+
+
+def test_each_process_of_a_fleet_listens_on_one_port(everywhere):
+    port, ports = everywhere
+    assert ports["s"] == {port}
+    assert len(ports["w"]) == 1
+
+
+@pytest.mark.parametrize("who", ["s", "w"])
+def test_a_port_of_a_fleet_says_nothing_without_the_fleet_s_certificates(everywhere, certificates, tmp_path, who):
+    make_certificates(tmp_path / "other")
+    assert (tmp_path / "other" / CA).read_bytes() != (certificates / CA).read_bytes()
+    for port in everywhere[1][who]:
+        assert heard(port, certificates), "who belongs to the fleet is greeted"
+        for folder in (None, "tls", tmp_path / "other"):
+            for text in (b"", b"GET /sitemap.json HTTP/1.0\r\n\r\n"):
+                assert heard(port, folder, text) == b"", (folder, text)
+
+
+def test_a_server_and_a_machine_find_each_other_by_the_schedulers_file_and_do_a_study(
+    tmp_path, certificates, start_worker, until, short, counting
+):
+    file, reports = tmp_path / "fleet.json", []
+    address = f"file:{file}"
+    machine = start_worker(address, "node-1")  # at the latest when there is a scheduler it joins
+    command = [sys.executable, "-m", "dmlviz", "fleet", "scheduler", "tls://127.0.0.1:0", "--scheduler-file", str(file)]
+    with subprocess.Popen([*command, "--certificates", str(certificates)], stdout=subprocess.PIPE) as scheduler:
+        fleet = DaskFleet(address, certificates)
+        jobs = JobScheduler(tmp_path / "runs", slots=0, warm=False, fleet=fleet, on_job=reports.append)
+        runner = StudyRunner(jobs, tmp_path / "studies", plan_trials)
+        try:
+            until(lambda: jobs.fleet.machines)
+            assert jobs.all_slots == 1
+            run = jobs.submit(training(jobs.runs, short))
+            until(lambda: jobs.status(run).phase in ("finished", "failed"))
+            assert run.state == "finished", run.end
+            assert jobs.runs.get(run.id).info["machine"] == "node-1"
+
+            study = runner.start("counting", "quick", "digits")
+            assert runner.wait(study, 300)
+            assert study.state == "finished"
+            results = {result.trial.name: result for result in study.results()}
+            assert [results[f"trial_{number}"].values["y"] for number in range(3)] == [0, 1, 4]
+            assert (results["trial_2"].folder / "picture.txt").read_text() == "a picture"
+            assert {report.worker for report in reports if report.state == "finished"} == {"node-1"}
+        finally:
+            runner.close()
+            jobs.close()
+            machine.said()
+            scheduler.terminate()
+    assert not file.exists()
+
+
+def test_a_missing_or_damaged_scheduler_file_is_one_sentence(tmp_path, certificates):
+    file = tmp_path / "fleet.json"
+    with pytest.raises(FleetError, match=r"No scheduler has written .*fleet\.json yet"):
+        connect(f"file:{file}", load_security(certificates))
+    for content in ("", "[]", "{}", '{"address": 1}', '{"address": "tcp://127.0.0.1:1"}', '{"address": "file:x"}'):
+        file.write_text(content)
+        with pytest.raises(ValueError, match="not a scheduler file"):
+            scheduler_address(f"file:{file}")
+    with pytest.raises(FleetError):
+        connect(f"file:{file}", load_security(certificates))

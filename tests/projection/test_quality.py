@@ -4,7 +4,9 @@ from sklearn.manifold import trustworthiness
 
 from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection import map_ranks, projection_quality
+from dmlviz.projection.euclidean_form import prepare
 from dmlviz.projection.other_metrics import near
 from dmlviz.projection.quality import MEASURES
 
@@ -165,3 +167,28 @@ def test_scores_of_points_that_coincide_are_0_and_not_perfect(n):
     spread, point = np.random.default_rng(0).normal(size=(n, 4)), np.ones((n, 4))
     for embeddings, coordinates in ((point, point), (spread, point), (point, spread)):
         assert set(projection_quality(embeddings, coordinates).overall.values()) == {0.0}
+
+
+@pytest.fixture
+def points():
+    return np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+
+
+def test_small_distances_far_from_the_origin_are_exact():
+    points = np.float32(1000) + np.arange(8, dtype=np.float32)[:, None] / 1024
+    squared, _ = EuclideanSearch(prepare(points, "euclidean")).others(1)
+    np.testing.assert_allclose(np.sqrt(squared), 1 / 1024, rtol=1e-4)
+
+
+def test_the_order_by_chords_is_the_order_by_cosine(points):
+    unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+    cosine = 1 - unit @ unit.T
+    np.fill_diagonal(cosine, np.inf)
+    squared, found = EuclideanSearch(prepare(points, "cosine")).others(6)
+    assert (found == np.argsort(cosine, axis=1)[:, :6]).all()
+    np.testing.assert_allclose(squared / 2, np.sort(cosine, axis=1)[:, :6], atol=1e-6)
+
+
+def test_a_zero_vector_is_finite_by_cosine(points):
+    points[0] = 0
+    assert np.isfinite(EuclideanSearch(prepare(points, "cosine")).others(3)[0]).all()

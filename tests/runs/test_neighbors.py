@@ -5,11 +5,23 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.errors import UserError
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
-from dmlviz.runs import neighbor_table
+from dmlviz.ops.pairwise_numpy import distances
+from dmlviz.recording.dataset import recorded_dataset
+from dmlviz.recording.run_writer import RunPlan, RunWriter
+from dmlviz.runs import neighbor_table, per_query
+from dmlviz.runs.crops import combine, embed_crops, offsets, shift
 from dmlviz.runs.example_item import example_item
+from dmlviz.runs.import_embeddings import import_embeddings
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
 from dmlviz.storage.files import write_array
 
 
@@ -110,3 +122,76 @@ def test_the_share_of_neighbors_on_the_map_is_that_of_exact_search():
     near, on_map = (NearestNeighbors(points).others(10)[1] for points in (space, positions))
     expected = [len(set(a) & set(b)) / 10 for a, b in zip(near, on_map, strict=True)]
     np.testing.assert_allclose(neighbor_table.map_recall(near, positions), expected, rtol=1e-6)
+
+
+POINTS, LABELS = np.random.default_rng(0).normal(size=(60, 5)), np.arange(60) % 3
+CLASSES = ("a", "b", "no label")
+
+
+def imported(folder):
+    return import_embeddings(Runs(folder), LabeledEmbeddings(POINTS, LABELS, CLASSES), "mine")
+
+
+def recorded(folder):
+    spec = recorded_dataset("mine", None, LABELS, CLASSES)
+    with RunWriter(RunPlan(folder, "mine", "0" * 16, spec.to_dict()), LABELS, POINTS) as writer:
+        writer.snapshot(3, POINTS)
+        writer.end("", 1.0, 1.0)
+    return Run(writer.run.path)
+
+
+@pytest.mark.parametrize("make", [imported, recorded])
+def test_the_first_click_computes_nothing_unless_the_vectors_are_newer(tmp_path, monkeypatch, make):
+    run, computed = make(tmp_path), []
+    monkeypatch.setattr(per_query, "_per_query", lambda *of: computed.append(of) or b"anew")
+    kept = per_query.per_query_bytes(run, None)
+    assert (computed, len(kept)) == ([], 40 * 28)
+    assert np.frombuffer(kept, "<i4")[:40].tolist() == np.flatnonzero(LABELS < 2).tolist()
+    os.utime(run.path / per_query.FILE, (0, 0))
+    assert per_query.per_query_bytes(run, None) == b"anew"
+    (run.path / per_query.FILE).write_bytes(kept[:-3])
+    assert per_query.per_query_bytes(run, None) == b"anew"
+
+
+CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=5, num_snapshots=1, eval_subset_size=50)
+
+
+def test_the_first_crop_is_the_image_itself_and_each_shift_comes_once() -> None:
+    assert offsets(1) == [(0, 0)]
+    assert sorted(offsets(9)) == [(y, x) for y in (-1, 0, 1) for x in (-1, 0, 1)]
+    assert offsets(25)[0] == (0, 0)
+    assert set(offsets(9)) < set(offsets(25))
+
+
+@pytest.mark.parametrize("count", [0, 4, 8, 16, 49, -1])
+def test_another_number_of_crops_is_refused(count: int) -> None:
+    with pytest.raises(UserError, match=rf"1, 9 or 25; got {count}"):
+        offsets(count)
+
+
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_a_shift_moves_the_pixels_and_repeats_the_edge(channels: tuple[int, ...]) -> None:
+    images = np.random.default_rng(0).integers(0, 255, (5, 6, 7, *channels))
+    moved = shift(images, 1, -2)
+    assert moved.shape == images.shape
+    assert np.array_equal(moved[:, 1:, :-2], images[:, :-1, 2:])
+    assert np.array_equal(moved[:, 0, :-2], images[:, 0, 2:])
+    assert np.array_equal(moved[:, :, -1], moved[:, :, -3])
+
+
+def test_crops_are_put_together_by_mean_or_by_pca(runs) -> None:
+    run = runs.create(CONFIG)
+    for _ in train_and_record(run):
+        pass
+    data = load("digits")
+    one = embed_crops(run, data.test.images, 1)
+    np.testing.assert_allclose(one[:, 0], run.embeddings, atol=1e-5)
+    nine = embed_crops(run, data.test.images, 9)
+    np.testing.assert_allclose(nine[:, 0], run.embeddings, atol=1e-5)
+    mean = combine(nine, "mean", run.config, nine)
+    expected = sum(nine[:, i] for i in range(9))
+    np.testing.assert_allclose(mean, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-5)
+    fitted = embed_crops(run, data.train.images[:300], 9)
+    reduced = combine(nine, "concatenation", run.config, fitted)
+    peer = PCA(4).fit(fitted.reshape(300, -1)).transform(nine.reshape(len(nine), -1))
+    np.testing.assert_allclose(distances(reduced, "euclidean"), distances(peer, "euclidean"), atol=1e-3)

@@ -2,15 +2,17 @@
 
 import json
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
 
-from dmlviz.config import TrainConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate
 from dmlviz.runs.damage import check
 from dmlviz.runs.frames import Box, dequantize
+from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.record_writer import RecordWriter, error_message
 from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.training_run import train_and_record
@@ -256,3 +258,29 @@ def test_every_score_says_which_images_it_is_of(runs, fraction):
         (run.path / "scored.npy").unlink()
         (damage,) = check(run)
         assert damage.file == "scored.npy"
+
+
+CONFIGS = [
+    ProjectionConfig(method="tsne", params={"perplexity": 5, "iterations": 100}),
+    ProjectionConfig(method="umap", params={"neighbors": 5, "iterations": 40}),
+]
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.method)
+def test_a_projection_that_was_stopped_ends_as_one_that_never_was(runs, write, config):
+    run = write(runs)
+    whole = runs.create_projection(run, config)
+    run_projection(whole.path)
+    coordinates = run.projection(config.id).coordinates
+    again = runs.create_projection(run, config)
+    polled = count()
+    run_projection(again.path, stop=lambda: next(polled) > 20)
+    stopped = run.projection(config.id)
+    assert stopped.coordinates is None
+    iteration, positions, _ = stopped.resume_state
+    assert 0 < iteration < config.params["iterations"]
+    assert not (positions == coordinates).all()
+    run_projection(again.path)
+    np.testing.assert_array_equal(run.projection(config.id).coordinates, coordinates)
+    assert run.projection(config.id).resume_state is None
+    assert not list(again.path.glob("stopped*"))

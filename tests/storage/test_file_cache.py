@@ -1,10 +1,14 @@
 """A value read from files is kept until they change."""
 
+import errno
 import os
+import shutil
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
+from dmlviz.storage.disk_space import disk_full_of
 from dmlviz.storage.file_cache import kept_while_unchanged
 
 
@@ -50,3 +54,16 @@ def test_what_is_raised_is_not_kept(tmp_path):
         with pytest.raises(ValueError, match="no number"):
             folder.number()
     assert folder.reads == 2
+
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.mark.parametrize(("named", "said"), [(None, "full"), ("empty", "empty"), ("full", "full")])
+def test_the_sentence_names_the_disk_that_is_full(monkeypatch, tmp_path, named, said):
+    folders = [tmp_path / name for name in ("empty", "full")]
+    for folder in folders:
+        folder.mkdir()
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(9, 0, 10 if str(path).endswith("full") else 5e10))
+    error = OSError(errno.ENOSPC, "No space left on device", *([str(tmp_path / named / "file")] if named else []))
+    assert str(tmp_path / said) in str(disk_full_of(error, *folders))
