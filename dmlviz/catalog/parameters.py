@@ -254,7 +254,7 @@ class LossSpec(Spec):
 
 
 D = TypeVar("D", bound=Spec)
-_TABLES = tomllib.loads(Path(__file__).with_name("specs.toml").read_text(encoding="utf-8"))
+TABLES = tomllib.loads(Path(__file__).with_name("specs.toml").read_text(encoding="utf-8"))
 _KINDS: Mapping[str, type] = {"float": float, "int": int, "bool": bool, "str": str}
 
 
@@ -263,7 +263,7 @@ def parameter(name: str, *, like: str = "", **fields: Any) -> Parameter:
 
     It is of the kind of its default, where no `kind` names one.
     """
-    fields = (_TABLES["parameter"][like] if like else {}) | fields
+    fields = (TABLES["parameter"][like] if like else {}) | fields
     kind = _KINDS[fields.pop("kind", type(fields["default"]).__name__)]
     frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
     return Parameter(name=name, kind=kind, **frozen)
@@ -294,7 +294,7 @@ def specs(cls: type[D], table: str, code: Mapping[str, Mapping[str, Any]] | None
 
     `code` has, by name, the fields that are functions or made by one.
     """
-    code, rows, read = code or {}, _TABLES[table], TypeAdapter(cls).validate_python
+    code, rows, read = code or {}, TABLES[table], TypeAdapter(cls).validate_python
     if unknown := code.keys() - rows.keys():
         raise ValueError(f"specs.toml has no [{table}.{min(unknown)}]")
     made = []
