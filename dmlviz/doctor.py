@@ -1,6 +1,5 @@
 """Checks of `dmlviz doctor`: what dmlviz needs of this machine, and a remedy for what is missing."""
 
-import os
 import platform
 import shutil
 import tempfile
@@ -11,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Literal
 
-import psutil
 from packaging.requirements import Requirement
 
 from dmlviz.catalog.datasets import DATASETS
@@ -24,10 +22,7 @@ from dmlviz.version import __version__
 
 State = Literal["ok", "warning", "broken"]
 LITTLE_SPACE = 1_000_000_000  # bytes
-# The server, the process that forks workers and two workers take 0.7 GB with MNIST; one training more 0.2 GB.
-ENOUGH_MEMORY = 1_000_000_000  # bytes
 FILES_A_VISITOR, ENOUGH_FILES = 5, 4096  # measured: 4.3 a page that stays open
-CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 NVIDIA = Path("/proc/driver/nvidia/version")
 
 
@@ -60,8 +55,6 @@ def checks(runs: Path, data: Path, host: str, port: int) -> Iterator[tuple[str, 
     DATASETS.add_search_path(data)
     yield "program", check_program
     yield "torch", check_torch
-    yield "cores", check_cores
-    yield "memory", check_memory
     yield "open files", check_open_files
     yield "runs folder", partial(check_folder, "runs folder", runs, "--runs FOLDER or DMLVIZ_RUNS")
     yield "data folder", partial(check_folder, "data folder", data, "--data FOLDER or DMLVIZ_DATA")
@@ -100,32 +93,6 @@ def check_torch() -> Check:
         finding = f"There is a graphics card, but torch {torch.__version__} {why}."
         return Check("torch", "warning", finding, "Install the torch that fits its driver: pytorch.org/get-started")
     return Check("torch", "ok", f"{finding}; trainings run on the processor")
-
-
-def check_cores() -> Check:
-    """Return how many cores there are, how many trainings run at a time on them, and a variable that limits threads."""
-    cores = os.cpu_count() or 1
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
-    slots = max(1, cores - 1)
-    finding = f"{usable} of {cores}" if usable < cores else f"{cores}"
-    finding += f"; {slots} training{'s' if slots > 1 else ''} at a time"
-    threads = os.environ.get("OMP_NUM_THREADS")
-    finding += "" if threads is None else f"; OMP_NUM_THREADS={threads}"
-    if usable == 1:
-        return Check("cores", "warning", finding, "Pages become slow while a training runs; two cores are better.")
-    return Check("cores", "ok", finding)
-
-
-def check_memory() -> Check:
-    """Return how much memory there is, and whether it is enough; a container's limit counts."""
-    memory = psutil.virtual_memory()
-    total = min(memory.total, _container_limit() or memory.total)
-    free = min(memory.available, total)
-    finding = f"{format_bytes(free)} of {format_bytes(total)} are free"
-    if free < ENOUGH_MEMORY:
-        remedy = f"Close other programs, or give the container more: {format_bytes(ENOUGH_MEMORY)} should be free."
-        return Check("memory", "warning", finding, remedy)
-    return Check("memory", "ok", finding)
 
 
 def check_open_files() -> Check:
@@ -176,13 +143,3 @@ def check_port(host: str, port: int) -> Check:
     except UserError as error:
         return Check("port", "warning", str(error), "Nothing, if that is dmlviz; else choose another with --port.")
     return Check("port", "ok", f"{host} port {port} is free")
-
-
-def _container_limit() -> int | None:
-    for file in CGROUP_LIMITS:
-        try:
-            text = file.read_text().strip()
-        except OSError:
-            continue
-        return int(text) if text.isdecimal() else None
-    return None

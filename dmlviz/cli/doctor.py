@@ -27,7 +27,7 @@ def doctor(
     port: Annotated[int, typer.Option(min=0, max=65535, help="port that the app would listen on")] = 8501,
     as_json: Annotated[bool, typer.Option("--json", help="print the results as JSON")] = False,
 ) -> None:
-    """Check versions, cores, memory, folders, data sets and port. Exit status 1 if something is broken."""
+    """Check versions, open files, folders, data sets and port. Exit status 1 if something is broken."""
     console, progress = Console(highlight=False), Console(stderr=True)
     found = []
     for name, look in checks(runs_folder(runs), data_root(data), host, port):

@@ -80,15 +80,6 @@ def test_little_space_is_said(monkeypatch, tmp_path, free, state):
     assert not (tmp_path / "not").exists()
 
 
-def test_the_memory_of_a_container_counts(monkeypatch, tmp_path):
-    limit = tmp_path / "memory.max"
-    limit.write_text("400000000\n")
-    monkeypatch.setattr(doctor, "CGROUP_LIMITS", (tmp_path / "other", limit))
-    check = doctor.check_memory()
-    assert check.state == "warning"
-    assert check.finding.endswith("of 400 MB are free")
-
-
 def test_a_graphics_card_that_torch_cannot_use_is_a_warning(monkeypatch, tmp_path):
     import torch
 
