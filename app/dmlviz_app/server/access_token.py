@@ -1,5 +1,7 @@
 """The token that a browser must know to get in, where the server is open to a network; the code of a class will do."""
 
+from pathlib import Path
+from string import Template
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from starlette.datastructures import URL
@@ -19,31 +21,7 @@ from dmlviz_app.server.services import services
 PARAMETER = "token"
 CODE = "code"  # the part of a link that has the code of a class
 MAX_FORM_BYTES = 1000
-_FORM = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>dmlviz</title>
-<style>
-  :root {{ color-scheme: light dark; }}
-  body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 32rem; margin: 15vh auto; padding: 0 1rem; }}
-  h1 {{ font-size: 1.25rem; }}
-  form {{ display: flex; gap: .5rem; }}
-  input {{ flex: 1; }}
-  input, button {{ font: inherit; padding: .4rem .75rem; border-radius: 8px; border: 1px solid #8888; }}
-  button {{ background: #4c56c0; color: #fff; border-color: #4c56c0; }}
-  [role=alert] {{ color: light-dark(#b3261e, #ff8a80); }}
-</style>
-<h1>This server asks for its access token</h1>
-<p>It is the last part of the link that <code>dmlviz serve</code> printed: what follows <code>token=</code>.
-  In a class, it is the code on the board.</p>
-<form method="post">
-  <input type="password" name="token" aria-label="Access token" autocomplete="current-password" autofocus required>
-  <button>Open</button>
-</form>
-{note}
-</html>
-"""
+_FORM = Template(Path(__file__).with_suffix(".html").read_text(encoding="utf-8"))
 _NOTE = '<p role="alert">{refusal}</p>'
 
 
@@ -113,7 +91,7 @@ class AccessTokenMiddleware:
             sentence = "This server asks for its access token: open the link that it printed when it started."
             return JSONResponse({"error": sentence}, 401, NO_STORE)
         note = _NOTE.format(refusal=refusal) if is_form or PARAMETER in request.query_params else ""
-        return HTMLResponse(_FORM.format(note=note), 401, NO_STORE)
+        return HTMLResponse(_FORM.substitute(note=note), 401, NO_STORE)
 
     def welcome(self, url: URL, role: Role) -> Response:
         """Redirect to the same address without the token, from now on with the cookie of this role."""
