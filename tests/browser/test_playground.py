@@ -8,6 +8,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from dmlviz import data, metrics
 from dmlviz.export import RunExport
@@ -62,6 +63,14 @@ def trained(page):
     return page.locator("p.status").inner_text()
 
 
+def draw_a_one(page):
+    box = page.locator(".query-pad canvas").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
+    page.mouse.up()
+
+
 def test_a_page_trains_offline_and_the_app_takes_its_run_with_the_same_numbers(page, folder, tmp_path):
     page.goto(f"{page.address}?steps=100&seed=3")
     page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
@@ -72,11 +81,7 @@ def test_a_page_trains_offline_and_the_app_takes_its_run_with_the_same_numbers(p
     said = trained(page)
     assert float(re.search(r"P@1 ([\d.]+) on 120 validation images", said)[1]) >= 0.95
 
-    box = page.locator(".query-pad canvas").bounding_box()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
-    page.mouse.up()
+    draw_a_one(page)
     page.locator(".inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
 
     with page.expect_download() as download:
@@ -120,6 +125,15 @@ def test_settings_change_while_it_trains_and_a_point_shows_its_neighbors_of_now(
     page.locator(".inspector").nth(1).get_by_text("of 10 neighbors").wait_for()
     assert page.locator(".map").evaluate_all("maps => maps.map((map) => map.dataset.pinned)") == ["7", "7"]
     assert page.failures == []
+
+
+def test_a_drawing_is_asked_about_again_at_each_snapshot(page):
+    page.goto(f"{page.address}?steps=10000&loss=triplet")
+    page.get_by_role("button", name="Train", exact=True).click()
+    draw_a_one(page)
+    inspector = page.locator(".inspector")
+    inspector.get_by_text("of 10 neighbors are of class").wait_for()
+    expect(inspector).not_to_have_text(inspector.inner_text(), use_inner_text=True)
 
 
 def test_nonsense_in_the_address_is_said_in_a_sentence(page):

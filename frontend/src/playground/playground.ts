@@ -59,6 +59,7 @@ let away = false; // whether the tab was in the background meanwhile
 let begun = ""; // when the training began
 let shown = ""; // since when the run has been on the page
 let answer: Answer | null = null;
+let asked: Uint8Array | null = null; // the drawing that it is about: asked again at each snapshot
 
 const tab = new TabSource(`${kept.root}playground_worker.js`, {
   news(events, ended) {
@@ -129,7 +130,7 @@ function change(next: Settings, dataset = opened.data.dataset): void {
 function prepare(): void {
   const trained = page && !untrained && steps > 0;
   if (trained && last?.run !== tab.run) last = { run: tab.run, begun: shown, title: titleNow() };
-  [untrained, answer, steps, ran] = [true, null, 0, settings];
+  [untrained, answer, asked, steps, ran] = [true, null, null, 0, settings];
   shown = new Date().toISOString();
   begun = new Date().toISOString();
   tab.prepare(settings, Boolean(trained));
@@ -213,6 +214,7 @@ const renderDrawingPad = ({ parentElement, key }: { parentElement: HTMLElement |
   });
 
 function forgetAnswer(): void {
+  asked = null;
   if (!answer) return;
   answer = null;
   show();
@@ -221,16 +223,22 @@ function forgetAnswer(): void {
 async function draw(drawing: Drawing | null): Promise<void> {
   answer = null;
   const { framing } = opened.data;
-  const image = drawing && drawnImage(decodeBase64(drawing.ink), drawing.side, framing);
-  const found = image && (await tab.ask<Pick<Answer, "embedding" | "near" | "xy">>({ do: "ask", image }));
-  if (image && found) {
-    answer = { image, side: framing.size, ...found };
-    page?.store.set({ pinned: null });
-  }
+  asked = drawing && drawnImage(decodeBase64(drawing.ink), drawing.side, framing);
+  if (await ask()) page?.store.set({ pinned: null });
   show();
 }
 
+/** Ask the net of now about the drawing; returns whether it has answered, and nothing else was drawn meanwhile. */
+async function ask(): Promise<boolean> {
+  const image = asked;
+  const found = image && (await tab.ask<Pick<Answer, "embedding" | "near" | "xy">>({ do: "ask", image }));
+  if (!found || image !== asked) return false;
+  answer = { image, side: opened.data.framing.size, ...found };
+  return true;
+}
+
 function report(events: RunEvent[], ended: boolean): void {
+  if (answer && (ended || events.some(({ event }) => event === "snapshot"))) void ask().then((is) => is && show());
   for (const event of events) {
     if (event.event === "step") steps = event.step;
     if (event.event === "snapshot") score = (event.metrics.precision_at_1 ?? 0).toFixed(3);
