@@ -11,6 +11,7 @@ import {
   reduceEvent,
   unplaced,
 } from "../../src/map/data/timeline.ts";
+import { statusOf } from "../../src/map/ui/status.ts";
 import { close } from "../helpers.js";
 
 describe("timeline", () => {
@@ -40,6 +41,16 @@ describe("timeline", () => {
       framesOf(line).map((entry) => entry.frame.id),
       ["b", "c"],
     );
+  });
+
+  it("says since when a map has layouts that was chosen, or given another setting, during the training", () => {
+    const model = { n: 2, noun: "image", neighbors: [], pinned: null };
+    const caption = (step) => {
+      const layout = { event: "frame", iteration: step, of: 600, step, frame: frame("a") };
+      const line = run({ event: "started", method: "tsne", training_steps: 600 }, layout);
+      return statusOf({ data: {}, model, images: "test" }, line, { count: 2 }, 2, "")[0];
+    };
+    assert.deepEqual([caption(0), caption(47)], ["2 images", "2 images · layouts from step 47 on"]);
   });
 
   it("changes over to the replay, whose frames carry their own description", () => {

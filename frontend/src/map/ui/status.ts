@@ -2,7 +2,7 @@
 import { counted, grouped } from "../../lib/format.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { MapState } from "../data/state.ts";
-import type { Timeline } from "../data/timeline.ts";
+import { framesOf, type Timeline } from "../data/timeline.ts";
 import { MIN_POINTS } from "../math/contours.ts";
 
 const CONTOURS: Record<string, string> = {
@@ -40,6 +40,8 @@ export function statusOf(
   if (model.pinned !== null && !frame.present[model.pinned])
     parts.push(`${model.noun} ${model.pinned} is not in this frame`);
   else if (missing) parts.push(`${missing} of ${model.neighbors.length} neighbors are not in this frame`);
+  const first = framesOf(timeline)[0]?.step ?? 0;
+  if (timeline.follows && first > 0) parts.push(`layouts from step ${grouped(first)} on`);
   for (const words of [note, timeline.phase, queued]) if (words) parts.push(words);
   // Why a run failed stands above the map in the app.
   if (timeline.state === "failed")
