@@ -67,7 +67,8 @@ def plain(value: Any) -> str:
     """Return the value of a setting or a parameter as a table writes it, without titles."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    number = {float: "g", int: ","}.get(type(value), "")
+    return "none" if value is None else f"{value:{number}}"
 
 
 def badges(config: TrainConfig) -> list[str]:

@@ -11,6 +11,8 @@ export interface ClassCenter {
   /** Its motion: p0, p1, m0, m1. */
   at: Point[];
   clear: number;
+  /** How far its points are from it at the end. */
+  spread: number;
 }
 
 /**
@@ -44,10 +46,10 @@ export function classCenters(
   const spread = counts.filter(Boolean).length === 1 ? spreadOfAll(tween) : spreadOf(counts, sums[1], squares);
   return model.groups.map((_, c) => {
     const at = sums.map((sum): Point => [sum[2 * c] / (counts[c] || 1), sum[2 * c + 1] / (counts[c] || 1)]);
-    const own = squares[c] / (counts[c] || 1) - at[1][0] ** 2 - at[1][1] ** 2;
-    const ratio = spread > 0 ? Math.sqrt(Math.max(0, own) / spread) : 1;
+    const own = Math.sqrt(Math.max(0, squares[c] / (counts[c] || 1) - at[1][0] ** 2 - at[1][1] ** 2));
+    const ratio = spread > 0 ? own / Math.sqrt(spread) : 1;
     const clear = Math.min(1, Math.max(0, (0.72 - ratio) / 0.3));
-    return { count: counts[c], at, clear: counts[c] ? clear : 0 };
+    return { count: counts[c], at, clear: counts[c] ? clear : 0, spread: own };
   });
 }
 

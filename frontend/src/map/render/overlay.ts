@@ -10,6 +10,7 @@ const TAU = 2 * Math.PI;
 
 const SHARE_OF_NAME = 0.3; // of the map's width, which a name takes at most
 const SHORTEST_NAME = 90; // pixels
+const LIFT_PX = 10; // half of a name's height, and a gap
 
 /** A text, or as much of its begin as is no wider than `most`, by the width of a text. */
 export function shortened(text: string, most: number, widthOf: (text: string) => number): string {
@@ -25,12 +26,12 @@ export function shortened(text: string, most: number, widthOf: (text: string) =>
 }
 
 /**
- * Class names at the classes' centers, or beside them where names would overlap; as clear as the classes are. One whose center is
- * on the map stands there as a whole.
+ * Class names at the classes' centers, or beside them where names would overlap; as clear as the classes are. One that is
+ * wider than its points stands above them, and one whose center is on the map stands there as a whole.
  */
 export function drawNames(
   context: Context,
-  centers: { clear: number; position: Point }[],
+  centers: { clear: number; spread: number; position: Point }[],
   classes: string[],
   colors: Rgb[],
   theme: Theme,
@@ -43,9 +44,16 @@ export function drawNames(
   const widthOf = (text: string) => context.measureText(text).width;
   const names = labels.map((c) => shortened(classes[c], Math.max(SHORTEST_NAME, SHARE_OF_NAME * mapWidth), widthOf));
   const wanted = labels.map((c, i) => {
-    const [[x, y], width] = [screenOf(centers[c].position), widthOf(names[i])];
+    const { position, spread, clear } = centers[c];
+    const [[x, y], width] = [screenOf(position), widthOf(names[i])];
+    const radius = Math.abs(screenOf([position[0] + spread, position[1]])[0] - x);
+    const lift = Math.max(0, Math.min(1, 2 - (4 * radius) / width)) * (1.5 * radius + LIFT_PX);
     const inside = Math.max(width / 2, Math.min(mapWidth - width / 2, x));
-    return { at: [x < 0 || x > mapWidth ? x : inside, y] as Point, width, clear: centers[c].clear };
+    return {
+      at: [x < 0 || x > mapWidth ? x : inside, y < LIFT_PX ? y : Math.max(LIFT_PX, y - lift)] as Point,
+      width,
+      clear,
+    };
   });
   placeNames(wanted).forEach((place, i) => {
     const c = labels[i];

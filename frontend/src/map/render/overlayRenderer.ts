@@ -160,8 +160,9 @@ export class OverlayRenderer {
     if (this.thumbnail) return;
     const weights = tween.moves ? hermite(Math.min(1, scene.t)) : [0, 1, 0, 0];
     const along = (at: Point[], axis: 0 | 1) => at.reduce((sum, place, part) => sum + weights[part] * place[axis], 0);
-    const centers = this.centers.all.map(({ at, clear }) => ({
+    const centers = this.centers.all.map(({ at, clear, spread }) => ({
       clear,
+      spread,
       position: [along(at, 0), along(at, 1)] as Point,
     }));
     // If all classes are one spot, a name would only hide it.

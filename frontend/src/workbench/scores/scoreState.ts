@@ -218,7 +218,10 @@ export function scoreInWords(readings: ScoreState, step: number | null, brief = 
   if (value === undefined || !Number.isFinite(value)) return "";
   const share = 100 * value;
   const percent = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
-  if (brief) return `Step ${grouped(stepAt(readings, step) ?? 0)}: ${percent} of 100 have a right neighbor`;
+  if (brief) {
+    const at = readings.steps === 0 ? "" : `Step ${grouped(stepAt(readings, step) ?? 0)}: `; // without a training there is none
+    return `${at}${percent} of 100 have a right neighbor`;
+  }
   return `${percent} of 100 ${readings.noun ?? "image"}s have a nearest neighbor of their own class`;
 }
 
