@@ -11,6 +11,7 @@ const TAU = 2 * Math.PI;
 const SHARE_OF_NAME = 0.3; // of the map's width, which a name takes at most
 const SHORTEST_NAME = 90; // pixels
 const LIFT_PX = 10; // half of a name's height, and a gap
+const TOOLS_PX = 56; // at the top of the map, where names are hidden
 
 /** A text, or as much of its begin as is no wider than `most`, by the width of a text. */
 export function shortened(text: string, most: number, widthOf: (text: string) => number): string {
@@ -27,7 +28,7 @@ export function shortened(text: string, most: number, widthOf: (text: string) =>
 
 /**
  * Class names at the classes' centers, or beside them where names would overlap; as clear as the classes are. One that is
- * wider than its points stands above them, and one whose center is on the map stands there as a whole.
+ * wider than its points stands above them (or below, under the map's tools), and one whose center is on the map stands there as a whole.
  */
 export function drawNames(
   context: Context,
@@ -48,9 +49,10 @@ export function drawNames(
     const [[x, y], width] = [screenOf(position), widthOf(names[i])];
     const radius = Math.abs(screenOf([position[0] + spread, position[1]])[0] - x);
     const lift = Math.max(0, Math.min(1, 2 - (4 * radius) / width)) * (1.5 * radius + LIFT_PX);
+    const above = y - lift < TOOLS_PX ? y + lift : y - lift;
     const inside = Math.max(width / 2, Math.min(mapWidth - width / 2, x));
     return {
-      at: [x < 0 || x > mapWidth ? x : inside, y < LIFT_PX ? y : Math.max(LIFT_PX, y - lift)] as Point,
+      at: [x < 0 || x > mapWidth ? x : inside, above] as Point,
       width,
       clear,
     };
