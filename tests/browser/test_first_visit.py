@@ -80,6 +80,10 @@ def test_the_map_has_most_of_the_screen_and_the_drawer_of_the_settings_stays_as_
     page.reload()
     person.map_has("ready", "true")
     expect(sidebar).to_be_visible()
+    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    expect(sidebar).to_be_hidden()
+    page.get_by_test_id("stExpandSidebarButton").click()  # nothing lies over it
+    expect(sidebar).to_be_visible()
 
 
 def share_of_map(page, width, height):

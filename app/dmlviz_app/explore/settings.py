@@ -117,8 +117,9 @@ def _replayed(ui: UIState, services: Services, config: TrainConfig, key: str) ->
         ui.set("seed", seed)
         _train(ui, services)
 
-    st.caption("Already trained; replayed.")
-    button(f"Train again with seed {seed}", key=f"train.again{key}", width="stretch", on_click=train_again)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Already trained; replayed.", width="content")
+        button(f"Train again with seed {seed}", key=f"train.again{key}", on_click=train_again)
 
 
 def _train(ui: UIState, services: Services) -> None:
