@@ -80,7 +80,7 @@ def test_the_map_has_most_of_the_screen_and_the_drawer_of_the_settings_stays_as_
     page.reload()
     person.map_has("ready", "true")
     expect(sidebar).to_be_visible()
-    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    page.get_by_test_id("stSidebarCollapseButton").locator("button").click()
     expect(sidebar).to_be_hidden()
     page.get_by_test_id("stExpandSidebarButton").click()  # nothing lies over it
     expect(sidebar).to_be_visible()
@@ -128,7 +128,7 @@ def test_a_phone_has_what_a_hand_needs_at_the_bottom(visit, digits_run):
     bar.get_by_text("Settings").tap()
     sidebar = page.get_by_test_id("stSidebar")
     expect(sidebar).to_have_css("width", "390px")
-    page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    page.get_by_test_id("stSidebarCollapseButton").locator("button").click()
     expect(bar).to_be_visible()
     end = page.locator(".st-key-templates, .curve-part").last
     end.scroll_into_view_if_needed()
