@@ -68,7 +68,7 @@ def flat(places: np.ndarray, center: np.ndarray, turn: tuple[float, ...] | None,
         angle: A further turn about the vertical axis of the screen, in radians.
     """
     own = _about_right(ABOVE) @ _about_up(ASIDE) if turn is None else np.reshape(turn, (3, 3))
-    return (places - center) @ (_about_up(angle) @ own).T
+    return np.asarray((places - center) @ (_about_up(angle) @ own).T)
 
 
 def _about_up(angle: float) -> np.ndarray:

@@ -23,7 +23,7 @@ export function statusOf(
   unplaced: string,
   note = "",
 ): [string, string] {
-  if (!frame) return ["", trouble ?? (model.n ? waiting(timeline) : "No points")];
+  if (!frame) return ["", (timeline.state !== "failed" && trouble) || (model.n ? waiting(timeline) : "No points")];
   const parts: string[] = [];
   const { count } = frame;
   const all = count < model.n ? `${grouped(visible)} of ${counted(model.n, model.noun)}` : counted(visible, model.noun);
@@ -54,11 +54,11 @@ export function statusOf(
 }
 
 function waiting(timeline: Timeline): string {
-  if (timeline.state === "failed") return timeline.reason || "The run failed.";
+  if (timeline.state === "failed") return `${timeline.reason || "The run failed."} It ended before its first map.`;
   if (timeline.queue) {
     return timeline.queue.phase === "queued" ? "Not begun yet" : "Starting …";
   }
   if (timeline.state === "running") return timeline.phase || "Waiting for the first frame …";
-  if (timeline.state === "stopped") return "Stopped before the first frame";
+  if (timeline.state === "stopped") return "Stopped before its first map.";
   return timeline.connection === "retrying" ? "Connection lost, reconnecting …" : "Loading …";
 }
