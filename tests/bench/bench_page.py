@@ -1,5 +1,7 @@
 """What a person waits for, in a real browser: a visit, a first frame, neighbors of a click, an answer to a drawing.
 
+With `--following`: a map that follows a training, beside one of the same settings without it.
+
 Times are taken inside the page, from the event to the change of the element that shows the answer; bytes are what came
 over the websocket meanwhile. Run with DMLVIZ_DATA set: `python tests/bench/bench_page.py`.
 """
@@ -11,10 +13,17 @@ import shutil
 import statistics
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 from visitors import serving
+
+from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.config import ProjectionConfig
+from dmlviz.runs.run import Run
+from dmlviz.runs.store import Runs
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -46,6 +55,18 @@ HELP = """() => {
     look();
   });
 }"""
+# The layouts that the map shows in a second, of the next eight.
+PACE = """() => new Promise((done) => {
+  const [shown, end] = [new Set(), performance.now() + 8000];
+  const look = () => {
+    shown.add(window.part(".map").map.playback.shown?.frame.id);
+    if (performance.now() < end) requestAnimationFrame(look);
+    else done((shown.size - 1) / 8);
+  };
+  look();
+})"""
+FOLLOWING = ("pca", "tsne", "umap")
+FORMED = 50  # steps, after which a map is to be calm
 VISITS = 9
 TRAININGS = 5
 CLICKS = 15
@@ -101,7 +122,7 @@ def trainings(page: Page, url: str, dataset: str) -> str:
                  map.dataset.run !== old && map.map.playback.timeline.live.includes(map.map.playback.shown)); }""",
             old,
         )
-        page.locator(".st-key-train button").click()
+        page.get_by_role("button", name="Train", exact=True).first.click()
         first.append(page.evaluate("window.seen"))
         page.wait_for_timeout(500)
         before, began = page.locator(".map").get_attribute("data-frame"), time.monotonic()
@@ -109,7 +130,7 @@ def trainings(page: Page, url: str, dataset: str) -> str:
         shown = int(page.locator(".map").get_attribute("data-frame") or 0) - int(before or 0)
         pace.append(shown / (time.monotonic() - began))
         if seed < TRAININGS - 1:
-            page.locator(".st-key-stop button").click()
+            page.get_by_role("button", name="Stop", exact=True).click()
             page.locator(".map[data-state=stopped]").wait_for()
     told("click on Train → first new frame", first, "ms", "500 ms")
     told("frames a second after it", pace, "/s", "2 /s at least")
@@ -117,6 +138,52 @@ def trainings(page: Page, url: str, dataset: str) -> str:
     found = re.search("run=([0-9a-f]{16})", page.url)
     assert found
     return found.group(1)
+
+
+def following(page: Page, url: str, dataset: str, folder: Path) -> None:
+    """Click on a map while a net trains → its first frame, its pace, its quality, and what it costs the training."""
+    alone = 0.0
+    for seed, method in enumerate((None, *FOLLOWING)):
+        page.goto(f"{url}/?dataset={dataset}&seed={seed}")
+        page.locator(".map[data-ready=true]").wait_for()
+        page.wait_for_timeout(20_000)  # until a worker is warm again
+        page.evaluate(HELP)
+        old = page.locator(".map").get_attribute("data-run")
+        page.get_by_role("button", name="Train", exact=True).first.click()
+        page.wait_for_function(
+            "(old) => { const { dataset, map } = part('.map'); return dataset.run !== old && map.playback.shown; }",
+            arg=old,
+        )
+        run = Runs(folder).get(page.locator(".map").get_attribute("data-run") or "")
+        if method:
+            page.wait_for_timeout(2000)
+            page.evaluate(
+                """() => { window.seen = window.wait("pointerup", ".map", ({ map }) =>
+                     map.playback.timeline.follows && map.playback.shown); }"""
+            )
+            page.get_by_test_id("stButtonGroup").get_by_text(PROJECTIONS[method].title, exact=True).click()
+            first, pace = page.evaluate("window.seen"), page.evaluate(PACE)
+        while run.state == "running":
+            page.wait_for_timeout(1000)
+        times = {event["step"]: event["time"] for event in run.events() if event["event"] == "step"}
+        took = times[max(times)] - times[FORMED]
+        alone = alone or took
+        if method:
+            moved, kept = course(run, method)
+            print(
+                f"{method:5s} first frame {first:6.0f} ms (500), {pace:4.1f} frames/s (5), training "
+                f"{100 * (took / alone - 1):+4.0f} % (10), moved {moved:.3f} (.1), kept {kept:.2f} of 10 (4.5)",
+                flush=True,
+            )
+
+
+def course(run: Run, method: str) -> tuple[float, float]:
+    """The median movement of a map between two frames, in its spreads, and the mean number of neighbors kept."""
+    record = run.projection(ProjectionConfig(method=method, follow=True).id)
+    frames = [one for one in record.events() if one["event"] == "frame" and one.get("step", 0) >= FORMED]
+    maps = [record.positions(one["frame"]) for one in frames]
+    moved = [np.median(np.linalg.norm(b - a, axis=1)) / a.std() for a, b in pairwise(maps)]
+    return float(np.median(moved)), 10 * statistics.mean(one["faithfulness"]["neighbors_kept"] for one in frames)
 
 
 def clicks(page: Page, wire: Wire, url: str, run: str) -> None:
@@ -180,18 +247,23 @@ def main() -> None:
     """Print the table."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--dataset", default="mnist" if os.environ.get("DMLVIZ_DATA") else "digits")
-    dataset = arguments.parse_args().dataset
+    arguments.add_argument("--following", action="store_true")
+    chosen = arguments.parse_args()
+    dataset = chosen.dataset
     print(f"load of this machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (url, _), sync_playwright() as playwright:
         path = shutil.which("chromium") or shutil.which("chromium-headless-shell")
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.set_default_timeout(120_000)
-        wire = Wire(page)
-        visits(browser, url)
-        run = trainings(page, url, dataset)
-        clicks(page, wire, url, run)
-        drawings(page, url, run)
+        if chosen.following:
+            following(page, url, dataset, Path(folder))
+        else:
+            wire = Wire(page)
+            visits(browser, url)
+            run = trainings(page, url, dataset)
+            clicks(page, wire, url, run)
+            drawings(page, url, run)
         browser.close()
     print(f"\nload of this machine after: {os.getloadavg()[0]:.1f}")
 
