@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test, { describe, it } from "node:test";
 import { Model } from "../../src/map/data/model.ts";
 import { classCenters } from "../../src/map/math/centroids.ts";
-import { drawNames, shortened } from "../../src/map/render/overlay.ts";
+import { nameHeight, shortened } from "../../src/map/render/overlay.ts";
 import { placeNames } from "../../src/map/math/namePlaces.ts";
 import { Tween } from "../../src/map/math/tween.ts";
 import { close, placed } from "../helpers.js";
@@ -117,16 +117,7 @@ test("a name is cut where it is wider than its share of the map, and no letter i
 });
 
 test("a name stands on its points where they are many, and hides none where they are few", () => {
-  const theme = { font: "sans-serif", background: [255, 255, 255], text: [0, 0, 0] };
-  const placeOf = (spread, y) => {
-    const at = [];
-    const context = { save() {}, restore() {}, strokeText() {}, measureText: (text) => ({ width: 8 * text.length }) };
-    context.fillText = (_, ...place) => at.push(place);
-    const center = { clear: 1, spread, position: [200, y] };
-    drawNames(context, [center], ["Sneaker"], [[0, 0, 0]], theme, (place) => place, 400);
-    return at[0][1];
-  };
-  assert.equal(placeOf(60, 200), 200);
-  assert.ok(placeOf(6, 200) < 200 - 6 - 8, "above");
-  assert.ok(placeOf(6, 70) > 70 + 6 + 8, "below, where the tools are above");
+  assert.equal(nameHeight(200, 60, 56), 200);
+  assert.ok(nameHeight(200, 6, 56) < 200 - 6 - 8, "above");
+  assert.ok(nameHeight(70, 6, 56) > 70 + 6 + 8, "below, where the tools are above");
 });

@@ -26,9 +26,15 @@ export function shortened(text: string, most: number, widthOf: (text: string) =>
   return `${letters.slice(0, fits).join("").trimEnd()}…`;
 }
 
+/** Where a name stands that is `width` wide: on its points, or above them where it is wider; below where the tools are above. */
+export function nameHeight(y: number, radius: number, width: number): number {
+  const lift = Math.max(0, Math.min(1, 2 - (4 * radius) / width)) * (1.5 * radius + LIFT_PX);
+  return y - lift < TOOLS_PX ? y + lift : y - lift;
+}
+
 /**
- * Class names at the classes' centers, or beside them where names would overlap; as clear as the classes are. One that is
- * wider than its points stands above them (or below, under the map's tools), and one whose center is on the map stands there as a whole.
+ * Class names at the classes' centers, or beside them where names would overlap; as clear as the classes are. One whose center is
+ * on the map stands there as a whole.
  */
 export function drawNames(
   context: Context,
@@ -48,14 +54,8 @@ export function drawNames(
     const { position, spread, clear } = centers[c];
     const [[x, y], width] = [screenOf(position), widthOf(names[i])];
     const radius = Math.abs(screenOf([position[0] + spread, position[1]])[0] - x);
-    const lift = Math.max(0, Math.min(1, 2 - (4 * radius) / width)) * (1.5 * radius + LIFT_PX);
-    const above = y - lift < TOOLS_PX ? y + lift : y - lift;
     const inside = Math.max(width / 2, Math.min(mapWidth - width / 2, x));
-    return {
-      at: [x < 0 || x > mapWidth ? x : inside, above] as Point,
-      width,
-      clear,
-    };
+    return { at: [x < 0 || x > mapWidth ? x : inside, nameHeight(y, radius, width)] as Point, width, clear };
   });
   placeNames(wanted).forEach((place, i) => {
     const c = labels[i];
