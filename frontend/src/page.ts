@@ -1,15 +1,15 @@
 // Everything that the app's pages mount. Written by protocol.mjs from `components` of the features in app/dmlviz_app.
 export { default as help } from "./welcome/help.ts";
 export { default as glossary } from "./widgets/glossary/glossary.ts";
-export { default as card_index } from "./widgets/card_index/cardIndex.ts";
+export { default as card_index } from "./widgets/card_index/cardIndex.tsx";
 export { default as workbench } from "./workbench.ts";
-export { default as progress } from "./workbench/progress/progress.ts";
-export { default as query_pad } from "./workbench/query_pad/queryPad.ts";
+export { default as progress } from "./workbench/progress/progress.tsx";
+export { default as query_pad } from "./workbench/query_pad/queryPad.tsx";
 export { default as baseline_wait } from "./workbench/baseline_wait/baselineWait.tsx";
 export { default as script_preload } from "./explore/script_preload/scriptPreload.ts";
 export { default as export } from "./explore/export/export.tsx";
 export { default as import_preview } from "./explore/import_preview/importPreview.tsx";
-export { default as upload } from "./explore/upload/upload.ts";
+export { default as upload } from "./explore/upload/upload.tsx";
 export { default as lab_picture } from "./labs/lab_picture/labPicture.tsx";
 export { default as lab_planes } from "./labs/lab_planes/labPlanes.tsx";
 export { default as sketch_search } from "./labs/sketch_search/sketchSearch.tsx";

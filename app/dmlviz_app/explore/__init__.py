@@ -18,5 +18,5 @@ FEATURE = Feature(
         ],
     ),
     routes=lazy("dmlviz_app.explore.upload_routes:routes"),
-    components=["explore/export/export.tsx", "explore/import_preview/importPreview.tsx", "explore/upload/upload.ts"],
+    components=["explore/export/export.tsx", "explore/import_preview/importPreview.tsx", "explore/upload/upload.tsx"],
 )

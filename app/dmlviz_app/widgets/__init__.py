@@ -4,5 +4,5 @@ from dmlviz_app.feature import Feature
 
 FEATURE = Feature(
     name="widgets",
-    components=["welcome/help.ts", "widgets/glossary/glossary.ts", "widgets/card_index/cardIndex.ts"],
+    components=["welcome/help.ts", "widgets/glossary/glossary.ts", "widgets/card_index/cardIndex.tsx"],
 )

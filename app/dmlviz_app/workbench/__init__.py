@@ -6,8 +6,8 @@ FEATURE = Feature(
     name="workbench",
     components=[
         "workbench.ts",
-        "workbench/progress/progress.ts",
-        "workbench/query_pad/queryPad.ts",
+        "workbench/progress/progress.tsx",
+        "workbench/query_pad/queryPad.tsx",
         "workbench/baseline_wait/baselineWait.tsx",
         "explore/script_preload/scriptPreload.ts",
     ],

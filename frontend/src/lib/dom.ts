@@ -114,10 +114,6 @@ export function scaleOf(node: HTMLElement): number {
   return Math.abs(scale - 1) > 0.01 && Number.isFinite(scale) ? scale : 1;
 }
 
-/** A button that reads as text. */
-export const textButton = (text: string, click: (event: MouseEvent) => void, title = ""): HTMLButtonElement =>
-  h("button", { class: "link", title, click }, text);
-
 /** The place of a pointer in an element: shares of its width and its height. */
 export function pointerPlace(event: MouseEvent, node: Element): [number, number] {
   const box = node.getBoundingClientRect();

@@ -50,23 +50,6 @@ export function mount<C extends Component>(
   });
 }
 
-/** Export of a component's file for Streamlit: the first call makes a `View` in its place, each updates it. */
-export const component =
-  <Data>(
-    style: string,
-    View: new (
-      parent: HTMLElement | ShadowRoot,
-      data: Data,
-    ) => Component & { update(data: Data, host: ComponentArguments<Data>): unknown },
-  ) =>
-  (host: ComponentArguments<Data>) =>
-    mount(
-      host.parentElement,
-      style,
-      (parent) => new View(parent, host.data),
-      (view) => view.update(host.data, host),
-    );
-
 /**
  * The cleanup function that a component gives Streamlit: it destroys the component once its place has left the page. Streamlit
  * 1.67 also calls the cleanup function of a call that a newer one has overtaken: then the component stays, with the focus and all

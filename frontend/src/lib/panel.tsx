@@ -97,6 +97,11 @@ export const Icon = ({ path, filled = false }: { path: string; filled?: boolean 
   </svg>
 );
 
+/** A button that reads as text. */
+export const TextButton = (props: { title?: string; onClick(this: void): void; children: string }) => (
+  <button class="link" {...props} />
+);
+
 /** A component that is drawn anew only when its data read differently; of functions it keeps the first. */
 export const memo = <P extends object>(Draw: (props: P) => ComponentChildren) =>
   class extends PreactComponent<P> {

@@ -6,7 +6,7 @@ import { grouped } from "../lib/format.ts";
 import { drawnImage } from "../standalone/drawnImage.ts";
 import type { Answer } from "../standalone/queryNet.ts";
 import { RunPage, type RunContents } from "../standalone/runPage.ts";
-import renderPad from "../workbench/query_pad/queryPad.ts";
+import renderPad from "../workbench/query_pad/queryPad.tsx";
 import { TRACKED, type Settings } from "./contents.ts";
 import { keptRun, type KeptRun } from "./keep.ts";
 import style from "./playground.css";

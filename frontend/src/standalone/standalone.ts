@@ -1,11 +1,36 @@
 // The page of an exported run, fed from the file instead of a server; in a site it also embeds drawings by itself.
 import type { Drawing } from "../protocol.ts";
 import { decodeBase64 } from "../lib/base64.ts";
-import renderPad from "../workbench/query_pad/queryPad.ts";
 import { drawnImage } from "./drawnImage.ts";
-import { keptContents } from "./keptContents.ts";
 import { QueryNet, type Answer } from "./queryNet.ts";
-import { RunPage } from "./runPage.ts";
+import { RunPage, type RunContents } from "./runPage.ts";
+import { h } from "../lib/dom.ts";
+import { unpack } from "./unpack.ts";
+import renderPad from "../workbench/query_pad/queryPad.tsx";
+
+/** Contents of a page of a site (dmlviz/export/site_runs.py): the files of the run and of its projection. */
+interface SitePage {
+  records: string[];
+  sprites: RunContents["sprites"];
+  query?: RunContents["query"];
+}
+
+/** The contents; where they cannot be had, the page says why. */
+async function keptContents(page: Document): Promise<RunContents> {
+  const contents = JSON.parse(page.getElementById("kept")?.textContent ?? "") as RunContents | SitePage;
+  if (!("records" in contents)) return contents;
+  const { records, ...own } = contents;
+  try {
+    const [run, ...maps] = await Promise.all(records.map((file) => unpack<RunContents>(file)));
+    const all = [run, ...maps];
+    const streams = all.flatMap((record) => record.streams);
+    const files = Object.assign({}, ...all.map((record) => record.files ?? {})) as RunContents["files"];
+    return Object.assign(run, ...maps, own, { streams, files }) as RunContents;
+  } catch (error) {
+    page.querySelector("main")?.replaceChildren(h("p", "trouble", (error as Error).message));
+    throw error;
+  }
+}
 
 const PAD_HINT = "Draw; this page embeds it and finds its neighbors.";
 const K = 10;

@@ -1,6 +1,6 @@
 // The band above the map of Explore on a first visit: a sentence, three things to do, and a tour.
 import type { WelcomeProps } from "../protocol.ts";
-import { h, textButton } from "../lib/dom.ts";
+import { h } from "../lib/dom.ts";
 import { mount, type ComponentArguments } from "../lib/mount.ts";
 import { startTour } from "./stops.ts";
 import { change, current, endFirstVisit, follow, isFirstVisit, take, type Step } from "./steps.ts";
@@ -36,7 +36,7 @@ class Welcome {
     { class: "welcome", "aria-label": "Introduction", tabindex: "-1" },
     this.sentence,
     this.steps,
-    textButton("Guided tour", () => void startTour()),
+    h("button", { class: "link", click: () => void startTour() }, "Guided tour"),
     h(
       "button",
       { type: "button", class: "close", "aria-label": "Close the introduction", click: () => this.close() },

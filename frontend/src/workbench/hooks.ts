@@ -1,31 +1,40 @@
 // What panels follow: a run's events, the step that its map shows, what a person looks at, answers.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { onAnimationFrame, RunSubscription, type RunSource } from "../charts/runSubscription.ts";
 import { bus, type BusEvents } from "../lib/bus.ts";
-import type { StreamEvent } from "../lib/eventStream.ts";
-import { messageOf } from "../lib/format.ts";
+import { stream, type StreamEvent } from "../lib/eventStream.ts";
+import { onAnimationFrame } from "../lib/hooks.ts";
 import type { ViewState, ViewStore } from "./store.ts";
+
+export interface RunSource {
+  run: string;
+  pid?: string | null;
+  /** Distinguishes a run that is trained again. */
+  begun?: string | null;
+  events_url?: string | null;
+}
 
 /** What a run's events amount to: `reduce` takes each in, in place, and says whether that is news; drawn once a frame. */
 export function useRun<State>(
-  { run, pid, begun, events_url }: RunSource,
+  { run, pid = null, begun = null, events_url }: RunSource,
   empty: () => State,
   reduce: (state: State, event: StreamEvent) => boolean,
 ): State {
   const held = useMemo(() => ({ state: empty() }), [run, pid, begun]); // nothing of another run, in no frame
   const [, setCount] = useState(0);
   useLayoutEffect(() => {
+    if (!run) return;
     const draw = onAnimationFrame(() => setCount((count) => count + 1));
-    const subscription = new RunSubscription(
-      () => {
-        held.state = empty();
-        draw();
-      },
-      (event) => reduce(held.state, event) && draw(),
-    );
-    if (run) subscription.subscribe({ run, pid, begun, events_url });
+    const reset = () => {
+      held.state = empty();
+      draw();
+    };
+    const take = (event: StreamEvent) => reduce(held.state, event) && draw();
+    stream.renew({ run, pid, begun });
+    reset();
+    const leave = stream.subscribe(run, (event) => (event.event === "begun" ? reset() : take(event)), pid);
+    if (events_url) stream.open({ run, pid, events_url });
     return () => {
-      subscription.unsubscribe();
+      leave();
       draw.cancel();
     };
   }, [held]);
@@ -51,24 +60,4 @@ export function useView<K extends keyof ViewState>(store: ViewStore, name: K): V
   const [, setValue] = useState(store.state[name]);
   useLayoutEffect(() => store.subscribe((change) => change.has(name) && setValue(store.state[name])), [store]);
   return store.state[name];
-}
-
-/** The answer to a question, or why there is none; nothing until then. Null asks nothing. */
-export function useAnswer<T>(
-  question: string | null,
-  ask: (question: string) => Promise<T>,
-): { found?: T; trouble?: string } {
-  const [answer, setAnswer] = useState<{ question: string | null; found?: T; trouble?: string }>({ question: null });
-  useLayoutEffect(() => {
-    if (question === null) return;
-    let awaited = true;
-    ask(question).then(
-      (found) => awaited && setAnswer({ question, found }),
-      (error: unknown) => awaited && setAnswer({ question, trouble: messageOf(error) }),
-    );
-    return () => {
-      awaited = false;
-    };
-  }, [question]);
-  return answer.question === question ? answer : {};
 }

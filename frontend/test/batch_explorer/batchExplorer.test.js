@@ -15,7 +15,7 @@ import {
   momentText,
   visible,
 } from "../../src/batch_explorer/stepAnimation.ts";
-import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/errorRates.ts";
+import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/distanceHistogram.tsx";
 import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
 import { meaningsOf } from "../../src/batch_explorer/difficultyLegend.tsx";
 import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";

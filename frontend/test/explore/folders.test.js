@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { unzipSync } from "fflate";
-import { meant, packed } from "../../src/explore/upload/folders.ts";
+import { meant, packed } from "../../src/explore/upload/upload.tsx";
 
 const found = (...paths) => paths.map((path) => ({ path, file: new globalThis.File([path], path.split("/").at(-1)) }));
 const names = async (...paths) => (await packed(found(...paths))).map(({ name }) => name);

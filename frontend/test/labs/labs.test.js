@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { highest, middleOf, move, placeAt, similarities } from "../../src/labs/lab_picture/alike.ts";
-import { columnsOf, grayOf } from "../../src/labs/lab_picture/ownPicture.ts";
+import { columnsOf, grayOf } from "../../src/labs/lab_picture/alike.ts";
 import { principalAxes } from "../../src/labs/lab_picture/miniMap.tsx";
 import {
   covariance,
@@ -19,7 +19,7 @@ import {
   pointsOf,
   squared,
 } from "../../src/labs/metric_playground/planeMetric.ts";
-import { accuracy, ratesAt, thresholdNear } from "../../src/labs/threshold/thresholds.ts";
+import { accuracy, ratesAt, thresholdNear } from "../../src/labs/threshold/threshold.tsx";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 

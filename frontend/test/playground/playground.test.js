@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { watch } from "../../src/playground/alarms.ts";
 import { randomNumbers } from "../../src/lib/random.ts";
-import { balanced } from "../../src/playground/batches.ts";
+import { balanced } from "../../src/playground/training.ts";
 import { followed, LiveLayout } from "../../src/projection/live.ts";
 import { classFan, project } from "../../src/playground/projection.ts";
 import { scoresOf } from "../../src/playground/scores.ts";

@@ -1,7 +1,7 @@
 // A part that fails says so in its place, and takes no other part with it.
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
-import { onAnimationFrame } from "../../src/charts/runSubscription.ts";
+import { onAnimationFrame } from "../../src/lib/hooks.ts";
 import { guarded, heeding, within } from "../../src/lib/boundary.ts";
 import { AnimationLoop } from "../../src/map/render/animationLoop.ts";
 import { bus } from "../../src/lib/bus.ts";

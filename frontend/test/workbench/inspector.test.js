@@ -11,9 +11,9 @@ import {
   selectionReason,
   summaryOf,
 } from "../../src/workbench/inspector/captions.ts";
-import { whySentence } from "../../src/workbench/inspector/example.ts";
-import { marginSentence, probability, shownRows } from "../../src/workbench/inspector/logits.ts";
-import { thresholdSentence, verdict } from "../../src/workbench/inspector/pairView.ts";
+import { whySentence } from "../../src/workbench/inspector/example.tsx";
+import { marginSentence, probability, shownRows } from "../../src/workbench/inspector/logits.tsx";
+import { thresholdSentence, verdict } from "../../src/workbench/inspector/pairView.tsx";
 
 const classes = ["cat", "dog"];
 const neighbors = [{ label: 1 }, { label: 0 }, { label: 1 }];

@@ -12,7 +12,7 @@ import {
   pointOf,
   withCorner,
 } from "../../src/workbench/query/frameGeometry.ts";
-import { SIDE, encodeDrawing, rasterize } from "../../src/workbench/query_pad/strokes.ts";
+import { SIDE, encodeDrawing, rasterize } from "../../src/workbench/query_pad/queryPad.tsx";
 
 const at = (ink, x, y) => ink[Math.floor(y * SIDE) * SIDE + Math.floor(x * SIDE)];
 

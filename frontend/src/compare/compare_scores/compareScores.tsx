@@ -1,12 +1,12 @@
 // Differences of two runs: their scores at the shown steps, and the images that only one gets right.
-import type { RunSource } from "../../charts/runSubscription.ts";
 import { unpackBits } from "../../lib/bitmask.ts";
 import { bus } from "../../lib/bus.ts";
 import { counted, grouped, ITEM, signed } from "../../lib/format.ts";
+import { useAnswer } from "../../lib/hooks.ts";
 import { dataOf, panel, Term } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
 import type { Agreement, CompareProps, MapQuality, Nouns } from "../../protocol.ts";
-import { useAnswer, useFrame, useRun } from "../../workbench/hooks.ts";
+import { useFrame, useRun, type RunSource } from "../../workbench/hooks.ts";
 import { captionAt, emptyScores, reduceScores, scoresAt, type ScoreState } from "../../workbench/scores/scoreState.ts";
 import style from "./compareScores.css";
 

@@ -5,15 +5,59 @@ import { circle, loadImage } from "../../lib/canvas.ts";
 import { context2d, pointerPlace } from "../../lib/dom.ts";
 import { maxOf, minOf } from "../../lib/extent.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
-import { useLoaded, useParts } from "../../lib/hooks.ts";
+import { useAnswer, useParts } from "../../lib/hooks.ts";
 import { panel, themeOf, type Hosted } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
-import type { EmbeddedTiles, LabPicture, LabPictureProps, PlaceScores } from "../../protocol.ts";
-import { highest, middleOf, move, placeAt, similarities } from "./alike.ts";
+import type { EmbeddedTiles, LabPicture, LabPictureProps, PlaceScores, NetDrawing } from "../../protocol.ts";
+import { highest, middleOf, move, placeAt, similarities, readPicture } from "./alike.ts";
 import { MiniMap } from "./miniMap.tsx";
-import { Net } from "./netDrawing.tsx";
-import { readPicture } from "./ownPicture.ts";
+import type { VNode } from "preact";
 import style from "./labPicture.css";
+
+const WIDTH = 440;
+const BOX = 30;
+const GAP = 14;
+const BETWEEN = 12; // two towers
+
+export function Net({ inputs, layers, shared, end, weights }: NetDrawing) {
+  const towers = inputs.length;
+  const width = (WIDTH - (towers - 1) * BETWEEN) / towers;
+  const left = (tower: number) => tower * (width + BETWEEN);
+  const parts: VNode[] = [];
+  let y = 0;
+  const box = (x: number, wide: number, words: string, kind: string) =>
+    parts.push(
+      <rect x={x + 1} y={y + 1} width={wide - 2} height={BOX - 2} rx={7} class={kind} />,
+      <text x={x + wide / 2} y={y + BOX / 2} class={kind}>
+        {words}
+      </text>,
+    );
+  const arrows = () => {
+    for (let tower = 0; tower < towers; tower++) {
+      const x = left(tower) + width / 2;
+      parts.push(<path d={`M${x} ${y}v${GAP - 3}m-4 -4l4 4l4 -4`} />);
+    }
+    y += GAP;
+  };
+  inputs.forEach((input, tower) => box(left(tower), width, input, "input"));
+  y += BOX;
+  for (const layer of layers) {
+    arrows();
+    if (shared) box(0, WIDTH, `${layer}, the same weights for both`, "shared");
+    else for (let tower = 0; tower < towers; tower++) box(left(tower), width, layer, `own own-${tower}`);
+    y += BOX;
+  }
+  arrows();
+  box(0, WIDTH, end, "end");
+  y += BOX;
+  const label = `${inputs.join(" and ")}; ${layers.join("; ")}; ${shared ? "shared weights" : "own weights"}; ${end}`;
+  return (
+    <svg viewBox={`0 0 ${WIDTH} ${y}`} role="img" aria-label={label} class="net">
+      <title>{`${grouped(weights)} weights`}</title>
+      {parts}
+    </svg>
+  );
+}
 
 const STRIP = 56; // pixels of a tile in the strip
 const LINE = 1 / 180; // width of an outline, as a share of the picture
@@ -37,7 +81,7 @@ interface State {
 function LabPictureView({ host, ...props }: Hosted<LabPictureProps>) {
   const { url, version, ask } = props;
   const of = `${url}?${version}`;
-  const loaded = useLoaded(of, async (): Promise<Seen> => {
+  const loaded = useAnswer(of, async (): Promise<Seen> => {
     const picture = await fetchJson<LabPicture>(url, "The picture");
     const sources = picture.right ? [picture.left, picture.right] : [picture.left];
     return { picture, images: await Promise.all(sources.map(loadImage)), of };
@@ -45,7 +89,7 @@ function LabPictureView({ host, ...props }: Hosted<LabPictureProps>) {
   const first: State = { own: null, preview: null, words: "", method: 0, at: null };
   const [{ own, preview, words, at, ...chosen }, set] = useParts(first);
   const [left, right] = [useRef<HTMLCanvasElement>(null), useRef<HTMLCanvasElement>(null)];
-  const seen = own?.of === of ? own : loaded.value;
+  const seen = own?.of === of ? own : loaded.last;
   const picture = seen?.picture;
   const method = Math.min(chosen.method, (picture?.methods.length ?? 1) - 1);
   const scores = picture?.methods[method];

@@ -2,13 +2,13 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { decodeBase64 } from "../../lib/base64.ts";
 import { loadImage } from "../../lib/canvas.ts";
-import { useLoaded, useParts } from "../../lib/hooks.ts";
+import { useAnswer, useParts } from "../../lib/hooks.ts";
 import { classColors } from "../../lib/palette.ts";
 import { panel, themeOf, type Hosted } from "../../lib/panel.tsx";
 import { fetchJson, serverUrl } from "../../lib/server.ts";
 import { css, type Theme } from "../../lib/theme.ts";
 import type { LabPlanes, LabPlanesProps, PlanePoints } from "../../protocol.ts";
-import { drawCircle, drawTemplates, RADIUS } from "./circle.ts";
+import { drawCircle, drawTemplates, RADIUS } from "./planeGeometry.ts";
 import { Plane, type Scene } from "./plane.tsx";
 import { angleTo, directions, fitOf, onCircle, place } from "./planeGeometry.ts";
 import style from "./labPlanes.css";
@@ -31,7 +31,7 @@ function LabPlanesView({ url, version, sheet, host }: Hosted<LabPlanesProps>) {
     const data = await fetchJson<LabPlanes>(url, "The maps");
     return { ...data, labels: decodeBase64(data.labels) };
   };
-  const { value: data, trouble } = useLoaded(`${url}?${version}`, load);
+  const { last: data, trouble } = useAnswer(`${url}?${version}`, load);
   // `only` is the class that is not dimmed, −1 for all; a sheet of pictures is loaded once an image is pointed at.
   const [{ part, only, item, pictures }, set] = useParts({ part: 0, only: -1, item: -1, pictures: "" });
   const tile = useRef<HTMLDivElement>(null);

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { loadImage } from "../../lib/canvas.ts";
 import { context2d } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
-import { useLoaded } from "../../lib/hooks.ts";
+import { useAnswer } from "../../lib/hooks.ts";
 import { panel, themeOf, type Hosted } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
 import type { SketchSearchProps, TwoDomains } from "../../protocol.ts";
@@ -14,13 +14,13 @@ function SketchSearch({ url, version, trial, variant, drawing, host }: Hosted<Sk
   const [{ pair, last, of }, mark] = useState({ pair: -1, last: -1, of: null as unknown });
   const question = { trial, variant, drawing };
   const key = `${url}?${version} ${JSON.stringify(question)}`;
-  const found = useLoaded(key, async () => {
+  const found = useAnswer(key, async () => {
     const data = await fetchJson<TwoDomains>(url, "The search", question);
     const { photographs, sketches, answer } = data;
     const sources = [photographs, sketches, ...(answer ? [answer.sheet, answer.prepared] : [])];
     return { data, sheets: await Promise.all(sources.map(loadImage)), variant };
   });
-  const { data = null, sheets = [] } = found.value ?? {};
+  const { data = null, sheets = [] } = found.last ?? {};
   const [marked, seen] = of === data ? [pair, last] : [-1, -1];
   const answer = data?.answer;
   const kinds = answer?.nearest.map(({ garment }) => data?.names[garment] ?? "") ?? [];
@@ -36,9 +36,9 @@ function SketchSearch({ url, version, trial, variant, drawing, host }: Hosted<Sk
   return (
     <section
       class="sketch-search"
-      data-ready={found.ready}
+      data-ready={found.found !== undefined}
       data-pair={last < 0 ? undefined : last}
-      {...(data && { "data-kinds": kinds.join(", "), "data-variant": found.value?.variant })}
+      {...(data && { "data-kinds": kinds.join(", "), "data-variant": found.last?.variant })}
       data-pairs={data?.garments.length}
     >
       <div class="answer">

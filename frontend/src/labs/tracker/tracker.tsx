@@ -1,7 +1,7 @@
 // A video that is followed: the true box and those that are found, the score map beside it, and what one may change.
 import { useLayoutEffect } from "preact/hooks";
 import { pointerPlace } from "../../lib/dom.ts";
-import { useLoaded, useParts } from "../../lib/hooks.ts";
+import { useAnswer, useParts } from "../../lib/hooks.ts";
 import { Icon, panel } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
 import type { FollowedVideo, TrackerProps } from "../../protocol.ts";
@@ -44,7 +44,7 @@ function Tracker(props: TrackerProps) {
     return { ...decodeVideo(await fetchJson<FollowedVideo>(url, "The video", question)), asked };
   };
   const key = JSON.stringify([url, version, asked]);
-  const { value: video, trouble, ready } = useLoaded(key, load, asked.wait);
+  const { last: video, found, trouble } = useAnswer(key, load, asked.wait);
   const last = (video?.count ?? 40) - 1;
   const frame = Math.min(look.frame, last);
 
@@ -119,7 +119,7 @@ function Tracker(props: TrackerProps) {
     "data-means": video.followers.map(({ mean }) => mean.toFixed(3)).join(" "),
   };
   return (
-    <section class="tracker" data-ready={ready} {...data}>
+    <section class="tracker" data-ready={found !== undefined} {...data}>
       <div class="stage">
         <figure>
           <canvas

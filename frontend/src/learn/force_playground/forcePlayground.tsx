@@ -1,5 +1,5 @@
 // A plane (or a circle) with points to drag: the loss they cause together, and the force on each, as the library says.
-import { onAnimationFrame } from "../../charts/runSubscription.ts";
+import { onAnimationFrame } from "../../lib/hooks.ts";
 import { h, setData } from "../../lib/dom.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
 import { draw } from "../../lib/panel.tsx";
@@ -21,7 +21,7 @@ import {
   type PresetName,
   type Pulls,
 } from "./arrangement.ts";
-import { DraggablePoints } from "./draggablePoints.ts";
+import { DraggablePoints } from "./draggablePoints.tsx";
 import style from "./forcePlayground.css";
 import { Ground } from "./ground.ts";
 
@@ -63,13 +63,8 @@ class ForcePlayground {
     () => this.draw(),
     (why) => this.fail(why),
   );
-  private points = new DraggablePoints(this.now, {
-    onmove: (now) => this.move(now),
-    onchoose: (index) => {
-      this.index = index;
-      this.draw();
-    },
-  });
+  private points = h("div", { style: "display: contents" });
+  private begun = 0; // so many arrangements: a point keeps the focus while it moves, not the one in its place afterwards
   private reading = h("p", { class: "reading", "aria-live": "polite" });
   private menu = h("select", { "aria-label": "Loss", change: () => this.choose(this.menu.value) });
   private presets = h(
@@ -82,7 +77,7 @@ class ForcePlayground {
   private own = h("div", "knobs");
   private speed = h("div", "knobs");
   private play = button("Play", () => (this.playing === undefined ? this.run() : this.pause()));
-  private stage = h("div", "stage", this.ground.canvas, this.points.chart);
+  private stage = h("div", "stage", this.ground.canvas, this.points);
   private root: HTMLElement;
   private watcher = new ResizeObserver(() => this.draw());
 
@@ -127,6 +122,7 @@ class ForcePlayground {
     this.ground.close();
     this.watcher.disconnect();
     this.draw.cancel();
+    draw(this.points, null);
     this.root.remove();
   }
 
@@ -165,7 +161,7 @@ class ForcePlayground {
     this.index = this.now.preset === "triplet" ? 1 : 0;
     this.pulls = null;
     this.ground.forget();
-    this.points.build(this.now);
+    this.begun += 1;
     this.ask();
   }
 
@@ -187,7 +183,7 @@ class ForcePlayground {
   }
 
   private onAnswer(answer: LossForces, question: ForceQuestion): void {
-    if (question.points.length + question.weights.length !== this.points.count) return; // of another arrangement
+    if (question.points.length + question.weights.length !== places(this.now).length) return; // of another arrangement
     this.isCurrent = question === this.question;
     this.pulls = pulls(this.now, answer);
     if (this.isStepping && this.isCurrent) {
@@ -222,7 +218,15 @@ class ForcePlayground {
   private paint(): void {
     const { now, pulls, index } = this;
     const theme = readTheme(this.root);
-    this.points.paint(now, pulls, index, theme.dark);
+    const change = (now: Arrangement) => this.move(now);
+    const choose = (index: number) => {
+      this.index = index;
+      this.draw();
+    };
+    draw(
+      this.points,
+      <DraggablePoints key={this.begun} {...{ now, pulls, change, choose }} chosen={index} isDark={theme.dark} />,
+    );
     if (this.shade.checked) this.ground.ask(this.loss, { ...this.params }, now, index);
     this.ground.paint(now.circle, this.shade.checked, theme.text, this.stage.clientWidth);
     if (pulls) this.describe(pulls);

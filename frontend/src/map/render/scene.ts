@@ -17,10 +17,30 @@ import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Tween } from "../math/tween.ts";
 import { AnimationLoop, LONGEST_S } from "./animationLoop.ts";
 import { CameraController } from "./cameraController.ts";
-import { createRenderer } from "./createRenderer.ts";
 import { Detail } from "./detail.ts";
 import { pointStyle, type PointStyle } from "./pointStyle.ts";
 import type { Moment, Renderer } from "./renderer.ts";
+import { CanvasRenderer } from "./canvas.ts";
+import { GlRenderer } from "./gl.ts";
+
+/**
+ * WebGL2, or Canvas 2D where there is none or `wanted` is "canvas"; `reload()` is called when a lost graphics context has
+ * come back and needs everything anew.
+ */
+export function createRenderer(
+  points: HTMLCanvasElement,
+  name: string | null | undefined,
+  reload: () => void,
+): Renderer {
+  if (name !== "canvas") {
+    try {
+      return new GlRenderer(points, reload);
+    } catch {
+      // A canvas that has refused WebGL2 still gives a 2-D context.
+    }
+  }
+  return new CanvasRenderer(points);
+}
 
 const MAX_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
 const SOFTWARE_FRAME_MS = 25; // where the processor draws: every second frame of a screen with 60 a second

@@ -1,11 +1,9 @@
 // The map's elements, and how they lie in one another.
 import type { Remedy } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
-import style from "../map.css";
 import { AlarmNote } from "./alarmNote.ts";
 import { Announcer, HELP } from "./ariaLive.ts";
 import { ColorControl } from "./colorControl.ts";
-import { Headline } from "./headline.ts";
 import { LayoutSettings, type SettingHooks } from "./layoutSettings.ts";
 import { Outline, type OutlineHooks } from "./outline.ts";
 import { Legend, type LegendHooks } from "./legend.ts";
@@ -13,6 +11,44 @@ import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
 import { QualityFooter } from "./qualityFooter.ts";
 import { Toolbar, type ToolbarHooks } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
+import style from "../map.css";
+
+export class Headline {
+  private parts = {
+    title: h("strong"),
+    step: h("span", "at"),
+    scores: h("span", "scored"),
+    note: h("span", "note"),
+  };
+  private texts: Partial<Record<keyof Headline["parts"], string>> = {};
+  readonly node = h("div", "full-headline", ...Object.values(this.parts));
+
+  constructor() {
+    const follow = () =>
+      this.node.isConnected ? this.draw() : document.removeEventListener("fullscreenchange", follow); // the map is gone
+    document.addEventListener("fullscreenchange", follow);
+  }
+
+  update(title: string, step: string): void {
+    Object.assign(this.texts, { title, step });
+    this.draw();
+  }
+
+  /** Show scores, and the images that they are of. */
+  score(scores: string, note: string): void {
+    Object.assign(this.texts, { scores, note: scores && note });
+    this.draw();
+  }
+
+  /** Elsewhere it is empty: the page says the same below the map. */
+  private draw(): void {
+    const full = this.node.closest(":fullscreen") !== null;
+    for (const [name, part] of Object.entries(this.parts)) {
+      const text = full ? (this.texts[name as keyof Headline["parts"]] ?? "") : "";
+      if (part.textContent !== text) part.textContent = text;
+    }
+  }
+}
 
 export interface LayoutHooks extends LegendHooks, OutlineHooks, ToolbarHooks, PlayerHooks, SettingHooks {
   /** Color points by something else. */

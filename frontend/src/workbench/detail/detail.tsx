@@ -1,11 +1,12 @@
 // A closer look, below the scores: class by class, or one image's neighbors over the training. Closed until asked for.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useAnswer } from "../../lib/hooks.ts";
 import { dataOf, panel } from "../../lib/panel.tsx";
 import { fetchPerImage, type PerImage } from "../../lib/perImage.ts";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import { readTheme } from "../../lib/theme.ts";
 import type { DetailProps, NeighborHistory } from "../../protocol.ts";
-import { useAnswer, useBus, useFrame, useView } from "../hooks.ts";
+import { useBus, useFrame, useView } from "../hooks.ts";
 import { pageStore, type ViewStore } from "../store.ts";
 import { ClassScores, whereOf } from "./classScores.tsx";
 import { captionOf, Timeline } from "./neighborTimeline.tsx";
@@ -32,7 +33,7 @@ export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data
     setWhat(closes ? null : asked);
     setOwn(history);
     setScrolled(false);
-    last.current = {};
+    last.current = { last: null };
   });
   useBus("pinned", () => setOwn(null));
   useBus("query-history", ({ run: of, history }) => of === run && setOwn((before) => before && history));
@@ -58,7 +59,7 @@ export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data
   useLayoutEffect(() => {
     if (isAnswered || what !== "classes") settle(step); // one question at a time: steps are left out, never queued
   }, [run, step, isAnswered, what]);
-  const last = useRef<typeof newest>({});
+  const last = useRef<typeof newest>({ last: null });
   if (newest.found || newest.trouble) last.current = newest; // what is there stays until there is something else
   const { found, trouble } = last.current;
 

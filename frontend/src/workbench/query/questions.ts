@@ -5,7 +5,7 @@ import type { Drawing, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { decodeBase64 } from "../../lib/base64.ts";
 import { messageOf } from "../../lib/format.ts";
 import { Asker, Refused, type Question } from "./askServer.ts";
-import type { FramedPicture } from "./frameEditor.ts";
+import type { FramedPicture } from "./frameEditor.tsx";
 import type { Frame } from "./frameGeometry.ts";
 
 const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes through

@@ -8,7 +8,8 @@ import { failingItems, fetchPerImage, isTestable } from "../../lib/perImage.ts";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { Nouns, Source } from "../../protocol.ts";
 import { Details } from "../details.tsx";
-import { useAnswer, useBus, useFrame, useRun } from "../hooks.ts";
+import { useAnswer } from "../../lib/hooks.ts";
+import { useBus, useFrame, useRun } from "../hooks.ts";
 import { pageStore, type ViewStore } from "../store.ts";
 import {
   captionAt,

@@ -1,23 +1,25 @@
 // Beside the map: the pinned image or the query with the images nearest to it in the embedding, or the selection.
-import type { InspectorProps, QueryAnswer, QuerySource } from "../../protocol.ts";
-import { bus, type PinnedNeighbors } from "../../lib/bus.ts";
 import { within } from "../../lib/boundary.ts";
-import { h, setData, textButton } from "../../lib/dom.ts";
+import { bus, type MapRanks, type PinnedNeighbors } from "../../lib/bus.ts";
+import { h, setData } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
-import { momentOf } from "../../lib/neighbors.ts";
 import { mount, type ComponentArguments } from "../../lib/mount.ts";
+import { momentOf } from "../../lib/neighbors.ts";
+import { draw, TextButton } from "../../lib/panel.tsx";
 import type { Selection } from "../../lib/selection.ts";
-import { answerAt, type Inspected, type WithSubject } from "./captions.ts";
-import { Example, EXAMPLE_HINT, whyView } from "./example.ts";
-import { contactSheet } from "./contactSheet.ts";
-import style from "./inspector.css";
-import { LogitsView } from "./logits.ts";
-import { PairView } from "./pairView.ts";
-import { neighborList, updateMapRanks } from "./neighborList.ts";
+import { readTheme } from "../../lib/theme.ts";
+import type { InspectorProps, ItemNeighbors, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { pinnedNeighbors } from "../followPins.ts";
-import { QueryPanel } from "../query/queryPanel.ts";
+import { QueryPanel } from "../query/queryPanel.tsx";
 import { pageStore, type Metric, type ViewStore } from "../store.ts";
-import { historyButton, keyOf, knownValues, stepStrip, subjectHead } from "./subjectView.ts";
+import { answerAt, type Inspected, type WithSubject } from "./captions.ts";
+import { ContactSheet } from "./contactSheet.tsx";
+import { Example, Why } from "./example.tsx";
+import style from "./inspector.css";
+import { LogitsView } from "./logits.tsx";
+import { NeighborList } from "./neighborList.tsx";
+import { PairView } from "./pairView.tsx";
+import { HistoryButton, Key, KnownValues, Steps, SubjectHead } from "./subjectView.tsx";
 
 const METRICS: Record<Metric, string> = { euclidean: "Euclidean", cosine: "Cosine" };
 
@@ -58,10 +60,7 @@ class Inspector {
   private queries = new QueryPanel(() => this.showTab());
   private lastAnswer: QueryAnswer | null = null; // what the map and the history were given last
   private shownAnswer: QueryAnswer | null = null; // that, as it was at the step that the map shows
-  private logits = new LogitsView();
   private example = new Example(() => this.show());
-  private closeWhy = () => {}; // stops keeping the answer to "Why?" open
-  private pair = new PairView((partner) => this.store.set({ partner }));
   private props: InspectorProps = {};
   private answer: PinnedNeighbors | null = null; // of the run in the props
   private data: Inspected = { neighbors: [] }; // both of them: the pinned image
@@ -84,7 +83,7 @@ class Inspector {
         if (change.has("pinned") && store.state.pinned !== null) this.queries.open("Selected");
         if (change.has("metric") || change.has("partner")) this.combine();
       }),
-      bus.on("ranks", () => this.updateMapRanks()),
+      bus.on("ranks", () => this.ranks() && !this.sheet && this.show()),
       bus.on("neighbors", (answer) => answer.run === this.props.run && this.take(answer)),
       bus.on("frame", ({ run }) => run === this.props.run && this.queries.answer?.history && this.showTab()),
     ];
@@ -114,7 +113,6 @@ class Inspector {
     this.data = answer ? pinnedOf(props, answer) : decodeProps(props);
     const { metric, partner } = this.store.state;
     Object.assign(this.data, props.metrics ? { metric, partner } : { partner });
-    this.logits.update(this.data);
     const asked = within(this.queries.node, "The query", () => this.queries.update(props.query ?? null));
     if (!asked) this.showTab(); // else the query has called it
   }
@@ -168,43 +166,59 @@ class Inspector {
   }
 
   private show(): void {
-    const { root, body, view: data } = this;
-    const selection = this.data.sheet === false || this.queries.tab !== "Selected" ? null : this.selection;
+    const { root, view: data, queries, props } = this;
+    const selection = this.data.sheet === false || queries.tab !== "Selected" ? null : this.selection;
     const sheet = this.sheet && selection !== null;
+    // Nothing is pinned: an example, or words.
+    const isFree = !hasSubject(data) && queries.tab === "Selected" && (this.answer?.item ?? null) === null;
+    const example = isFree && !sheet ? this.example.of(props) : null;
     setData(root, {
-      tab: this.queries.tab,
+      tab: queries.tab,
       subject: subjectName(data),
       neighbors: data.neighbors.length,
       sheet,
       selected: this.selection?.items.length ?? 0,
       metric: data.metric ?? "",
-      step: data.step ?? "",
-      example: "",
+      step: (example ?? data).step ?? "",
+      example: example?.item ?? "",
     });
-    this.showBelowMap(sheet || hasSubject(data) || this.queries.tab !== "Selected");
-    if (sheet)
-      body.replaceChildren(
-        contactSheet(selection, {
-          pin: (item) => this.pin(item),
-          pinned: data.subject?.item,
-          at: root,
-          noun: data.noun,
-          columns: data.columns,
-        }),
-      );
-    else {
-      const back = selection
-        ? [
-            textButton(
-              `‹ ${grouped(selection.items.length)} selected`,
-              () => this.setTab(true),
-              "Back to the selection",
-            ),
-          ]
-        : [];
-      body.replaceChildren(...back, ...(hasSubject(data) ? this.subjectView(data) : this.emptyView(data)));
-      this.updateMapRanks();
-    }
+    this.showBelowMap(sheet || hasSubject(data) || queries.tab !== "Selected");
+    const { noun, columns } = data;
+    const pin = (item: number) => this.pin(item);
+    const ranks = this.ranks();
+    draw(
+      this.body,
+      sheet ? (
+        <ContactSheet {...{ selection, noun, columns, pin }} pinned={data.subject?.item} theme={readTheme(root)} />
+      ) : (
+        <>
+          {selection && (
+            <TextButton title="Back to the selection" onClick={() => this.setTab(true)}>
+              {`‹ ${grouped(selection.items.length)} selected`}
+            </TextButton>
+          )}
+          {hasSubject(data) ? (
+            <>
+              <SubjectHead {...data} />
+              {data.known && data.known.length > 0 && <KnownValues known={data.known} />}
+              {data.steps && data.steps.length > 0 && <Steps steps={data.steps} />}
+              {data.far && <p class="far">{`${data.far} ${data.basis ?? ""}`}</p>}
+              <PairView data={data} compare={(partner) => this.store.set({ partner })} />
+              {data.metric && this.metricTabs(data)}
+              <NeighborList {...{ data, pin, ranks }} source={this} />
+              <Key data={data} ranked={this.isRanked(ranks)} />
+              {this.data.logits && this.data.subject?.item !== undefined && (
+                <LogitsView run={data.run} item={this.data.subject.item} names={this.data.logits} store={this.store} />
+              )}
+            </>
+          ) : example ? (
+            this.exampleView(example)
+          ) : (
+            data.placeholder && <p class="quiet">{data.placeholder}</p>
+          )}
+        </>
+      ),
+    );
     root.dataset.ready = "true";
   }
 
@@ -217,26 +231,15 @@ class Inspector {
       host.parentElement?.querySelector(".map-part")?.scrollIntoView({ block: "start" });
   }
 
-  // Nothing is pinned: an example, or words.
-  private emptyView(data: Inspected): HTMLElement[] {
-    const isFree = this.queries.tab === "Selected" && (this.answer?.item ?? null) === null;
-    const neighbors = isFree ? this.example.of(this.props) : null;
-    this.root.dataset.example = String(neighbors?.item ?? "");
-    if (neighbors) this.root.dataset.step = String(neighbors.step ?? "");
-    const hint = data.placeholder ? [h("p", "quiet", data.placeholder)] : [];
-    if (!neighbors) return hint;
-    const { item, label } = neighbors;
-    const example = { ...decodeProps({ ...this.props, ...neighbors }), subject: { item, label } };
-    const why = whyView(example, (other) => this.lookAt(item, other));
-    if (why) {
-      this.closeWhy();
-      this.closeWhy = this.store.keepOpen(why, "why");
-    }
-    return [
-      subjectHead(example),
-      why ?? h("p", "quiet", EXAMPLE_HINT),
-      neighborList(example, (other) => this.pin(other), this),
-    ];
+  private exampleView({ item, label, ...neighbors }: ItemNeighbors) {
+    const data = { ...decodeProps({ ...this.props, ...neighbors }), subject: { item, label } };
+    return (
+      <>
+        <SubjectHead {...data} />
+        <Why data={data} store={this.store} look={(other) => this.lookAt(item, other)} />
+        <NeighborList data={data} pin={(other) => this.pin(other)} source={this} />
+      </>
+    );
   }
 
   // The example becomes the pinned image: beside another one, or where two cannot be compared, that one alone.
@@ -245,40 +248,40 @@ class Inspector {
     this.store.set(this.props.comparable ? { pinned: other, partner: item } : { pinned: other });
   }
 
-  private subjectView(data: WithSubject): HTMLElement[] {
-    return [
-      subjectHead(data),
-      ...(data.known?.length ? [knownValues(data.known)] : []),
-      ...(data.steps?.length ? [stepStrip(data.steps)] : []),
-      ...(data.far ? [h("p", "far", `${data.far} ${data.basis ?? ""}`)] : []),
-      ...this.pair.view(data),
-      ...this.renderMetricTabs(data),
-      neighborList(data, (item) => this.pin(item), this),
-      keyOf(data),
-      this.logits.node,
-    ];
-  }
-
   // Which distance is meant, and the way to the same question over the whole training.
-  private renderMetricTabs(data: WithSubject): HTMLElement[] {
-    if (!data.metric) return [];
-    const group = h("span", { class: "metrics", role: "group", "aria-label": "Distance" });
-    for (const [name, title] of Object.entries(METRICS)) {
-      const choose = () => this.store.set({ metric: name as Metric });
-      const button = textButton(title, choose, `Nearest by ${title} distance`);
-      button.setAttribute("aria-pressed", String(name === data.metric));
-      group.append(button);
-    }
-    return [h("div", "choices", group, data.history ? historyButton(data) : null)];
+  private metricTabs(data: WithSubject) {
+    return (
+      <div class="choices">
+        <span class="metrics" role="group" aria-label="Distance">
+          {Object.entries(METRICS).map(([name, title]) => (
+            <button
+              class="link"
+              aria-pressed={name === data.metric}
+              title={`Nearest by ${title} distance`}
+              onClick={() => this.store.set({ metric: name as Metric })}
+            >
+              {title}
+            </button>
+          ))}
+        </span>
+        {data.history && <HistoryButton run={data.run} />}
+      </div>
+    );
   }
 
-  private updateMapRanks(): void {
-    updateMapRanks(this.root, this.view, subjectName(this.view));
+  /** Ranks on the map of what is shown. */
+  private ranks(): MapRanks["of"] | undefined {
+    const ranks = bus.last("ranks");
+    return ranks?.run === this.view.run && String(ranks?.item) === subjectName(this.view) ? ranks?.of : undefined;
+  }
+
+  private isRanked(ranks: MapRanks["of"] | undefined): boolean {
+    return this.view.neighbors.some(({ item }) => (ranks?.get(item) ?? null) !== null);
   }
 
   destroy(): void {
     this.offs.forEach((off) => off());
-    this.closeWhy();
+    draw(this.body, null);
     this.example.destroy();
     this.queries.destroy();
     if (this.lastAnswer) bus.emit("query", null);

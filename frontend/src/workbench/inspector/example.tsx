@@ -2,14 +2,16 @@
 import { heeding } from "../../lib/boundary.ts";
 import type { InspectorProps, ItemNeighbors } from "../../protocol.ts";
 import { bus } from "../../lib/bus.ts";
-import { h, textButton } from "../../lib/dom.ts";
 import { sentence } from "../../lib/format.ts";
 import { fetchServer, ROUTES } from "../../lib/server.ts";
 import { fetchNeighbors, momentOf } from "../../lib/neighbors.ts";
 import { UNLABELED } from "../../lib/palette.ts";
+import { Details } from "../details.tsx";
+import type { ViewStore } from "../store.ts";
 import { classOf, type WithSubject } from "./captions.ts";
+import { TextButton } from "../../lib/panel.tsx";
 
-export const EXAMPLE_HINT = "An example, until you click a point";
+const EXAMPLE_HINT = "An example, until you click a point";
 const AFTER_MS = 150; // of the map's first frame, which comes first
 
 /** The example of a run, asked for once the map of that run shows something. */
@@ -107,12 +109,30 @@ export function whySentence({ subject, neighbors, classes }: WithSubject): strin
 const enumerate = (words: string[]) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
 
 /** The question why, its answer, and the way to a closer look at the first neighbor of another class. */
-export function whyView(data: WithSubject, look: (item: number) => void): HTMLDetailsElement | null {
+export function Why({
+  data,
+  store,
+  look,
+}: {
+  data: WithSubject;
+  store: ViewStore;
+  look(this: void, item: number): void;
+}) {
   const sentence = whySentence(data);
+  if (!sentence) return <p class="quiet">{EXAMPLE_HINT}</p>;
   const index = data.neighbors.findIndex(({ label }) => label !== data.subject.label);
-  if (!sentence) return null;
-  const words = data.comparable ? `Compare it with number ${index + 1}` : `See the neighbors of number ${index + 1}`;
-  const closer = textButton(words, () => look(data.neighbors[index].item));
-  const summary = h("summary", null, h("span", "quiet", EXAMPLE_HINT), h("span", "ask", "Why?"));
-  return h("details", "why", summary, h("p", null, sentence, " ", closer));
+  return (
+    <Details class="why" store={store} name="why">
+      <summary>
+        <span class="quiet">{EXAMPLE_HINT}</span>
+        <span class="ask">Why?</span>
+      </summary>
+      <p>
+        {sentence}{" "}
+        <TextButton onClick={() => look(data.neighbors[index].item)}>
+          {data.comparable ? `Compare it with number ${index + 1}` : `See the neighbors of number ${index + 1}`}
+        </TextButton>
+      </p>
+    </Details>
+  );
 }

@@ -1,0 +1,279 @@
+// The tabs of the inspector in which a person asks about a picture of their own: drawn, uploaded, dropped, pasted, taken.
+import type { ComponentChildren } from "preact";
+import { bus } from "../../lib/bus.ts";
+import { h } from "../../lib/dom.ts";
+import { draw, TextButton } from "../../lib/panel.tsx";
+import type { QueryAnswer, QuerySource } from "../../protocol.ts";
+import { Pad } from "../query_pad/queryPad.tsx";
+import { Asker, MAX_MB } from "./askServer.ts";
+import { Camera, FileLabel, hasCamera } from "./camera.tsx";
+import { FrameEditor } from "./frameEditor.tsx";
+import { DrawingQuestion, PictureQuestion } from "./questions.ts";
+
+const TABS = ["Selected", "Draw", "Upload", "Camera"] as const;
+export type Tab = (typeof TABS)[number];
+
+const PICTURES = "image/*,.heic,.heif";
+const questions: { tab: Tab; draw: DrawingQuestion; upload: PictureQuestion; camera: PictureQuestion } = {
+  tab: "Selected",
+  draw: new DrawingQuestion(),
+  upload: new PictureQuestion(),
+  camera: new PictureQuestion(),
+};
+
+const QUESTIONS = [questions.draw, questions.upload, questions.camera];
+
+export class QueryPanel {
+  readonly node = h("div", "query");
+  private source: QuerySource | null = null;
+  private dropWords = "";
+  private offs: (() => void)[] = [];
+  private listener = () => this.render();
+
+  /** `changed()` hears of another tab and of every answer. */
+  constructor(private onChange: () => void) {
+    this.offs.push(
+      bus.on("open-query", (tab) => this.open(tab)),
+      bus.on("frame", ({ run, step }) => {
+        if (run !== this.source?.run) return;
+        for (const question of QUESTIONS) question.newest = Math.max(question.newest, step);
+        this.follow();
+      }),
+    );
+    this.listen("paste", (event) => this.take(event, event.clipboardData));
+    this.listen("dragover", (event) => this.onDragOver(event));
+    this.listen("dragleave", (event) => event.relatedTarget === null && this.say(""));
+    this.listen("drop", (event) => {
+      this.say("");
+      if (isFree(event)) this.take(event, event.dataTransfer);
+    });
+  }
+
+  get tab(): Tab {
+    return this.source ? questions.tab : "Selected";
+  }
+
+  /** Answer in the open tab; null in the first, which is about test images. */
+  get answer(): QueryAnswer | null {
+    if (!this.source) return null;
+    const { tab } = this;
+    if (tab === "Draw") return this.source.undrawn ? null : questions.draw.answer;
+    if (tab === "Upload") return questions.upload.answer;
+    return tab === "Camera" ? questions.camera.answer : null;
+  }
+
+  update(source: QuerySource | null): void {
+    if (source?.url !== this.source?.url) for (const question of QUESTIONS) question.newest = -1;
+    this.source = source;
+    if (source) for (const question of QUESTIONS) question.onChange = this.listener;
+    this.render();
+  }
+
+  open(tab: Tab): void {
+    if (tab === this.tab) return;
+    questions.tab = tab;
+    this.render();
+  }
+
+  destroy(): void {
+    draw(this.node, null);
+    for (const question of QUESTIONS) if (question.onChange === this.listener) question.onChange = () => {};
+    this.offs.forEach((off) => off());
+    this.node.remove();
+  }
+
+  private render(): void {
+    const { source, tab } = this;
+    this.node.hidden = !source;
+    if (source) {
+      if (tab !== "Selected") prepareAnswers(source);
+      if (tab === "Draw") questions.draw.refresh(source);
+      if (tab === "Upload") questions.upload.refresh(source);
+      if (tab === "Camera") questions.camera.refresh(source);
+      this.follow();
+    }
+    this.draw();
+    this.node.dataset.busy = String(Boolean(questions.upload.busy || questions.camera.busy));
+    this.onChange();
+  }
+
+  private draw(): void {
+    const { source, tab, dropWords } = this;
+    draw(
+      this.node,
+      <>
+        <div class="tabs" role="tablist" aria-label="Inspect" onKeyDown={(event) => this.onKey(event)}>
+          {TABS.filter((name) => name !== "Camera" || hasCamera()).map((name) => (
+            <button
+              role="tab"
+              aria-selected={name === tab}
+              tabIndex={name === tab ? 0 : -1}
+              onClick={() => this.open(name)}
+              children={name}
+            />
+          ))}
+        </div>
+        <div class="question">{source && this.content(source)}</div>
+        <div class="drop-here" role="status">
+          {dropWords}
+        </div>
+      </>,
+    );
+  }
+
+  private follow(): void {
+    const { source, tab } = this;
+    const question = { Selected: null, Draw: questions.draw, Upload: questions.upload, Camera: questions.camera }[tab];
+    if (source && !(tab === "Draw" && source.undrawn)) question?.follow(source);
+  }
+
+  private content(source: QuerySource) {
+    const { upload, camera, draw } = questions;
+    const send = (tab: "Upload" | "Camera") => (file: Blob, name: string) => this.send(tab, file, name);
+    const refuse = (words: string) => {
+      camera.trouble = words;
+      this.render();
+    };
+    switch (this.tab) {
+      case "Draw":
+        if (source.undrawn) return <p class="quiet">{source.undrawn}</p>;
+        return (
+          <div class="pad">
+            <Pad name="query_pad" delay={0} hint="Draw here" send={(drawing) => draw.send(source, drawing)} />
+            <p class="refused" role="alert">
+              {draw.trouble}
+            </p>
+          </div>
+        );
+      case "Upload":
+        return (
+          <PictureTab key="Upload" {...{ source }} question={upload} take={send("Upload")}>
+            <Chooser source={source} take={send("Upload")} />
+          </PictureTab>
+        );
+      case "Camera":
+        return (
+          <PictureTab key="Camera" {...{ source }} question={camera}>
+            <Camera take={send("Camera")} refuse={refuse} />
+          </PictureTab>
+        );
+      default:
+        return null;
+    }
+  }
+
+  private send(tab: "Upload" | "Camera", file: Blob, name: string): void {
+    if (!this.source) return;
+    this.open(tab);
+    void (tab === "Upload" ? questions.upload : questions.camera).send(this.source, file, name);
+  }
+
+  private take(event: Event, data: DataTransfer | null): void {
+    const files = [...(data?.files ?? [])];
+    const file = files.find(({ type }) => type.startsWith("image/")) ?? (event.type === "drop" ? files[0] : undefined);
+    if (!file || !this.source) return;
+    event.preventDefault();
+    this.send("Upload", file, event.type === "paste" ? "The pasted picture" : file.name);
+  }
+
+  private onDragOver(event: DragEvent): void {
+    if (!this.source || !event.dataTransfer?.types.includes("Files") || !isFree(event)) return this.say("");
+    event.preventDefault(); // a file may be dropped here
+    event.dataTransfer.dropEffect = "copy";
+    this.say("Drop the picture to find its neighbors");
+  }
+
+  private say(words: string): void {
+    if (words === this.dropWords) return;
+    this.dropWords = words;
+    this.draw();
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    const buttons = [...this.node.querySelectorAll<HTMLElement>("[role=tab]")];
+    const next = buttons[(buttons.findIndex((button) => button.tabIndex === 0) + by + buttons.length) % buttons.length];
+    this.open(next.textContent as Tab);
+    next.focus();
+    event.preventDefault();
+  }
+
+  private listen<K extends "paste" | "dragover" | "dragleave" | "drop">(
+    name: K,
+    listener: (event: DocumentEventMap[K]) => void,
+  ): void {
+    document.addEventListener(name, listener);
+    this.offs.push(() => document.removeEventListener(name, listener));
+  }
+}
+
+const urls = new Set<string>();
+
+/** Ask about a sample: a run's first answer takes seconds to calibrate, which pass while a person draws or chooses. */
+function prepareAnswers({ url, samples, live }: QuerySource): void {
+  const [sample] = Object.keys(samples);
+  if (live || !sample || urls.has(url)) return;
+  urls.add(url);
+  new Asker().ask(url, { sample }).catch(() => {}); // the person's own question says what is wrong
+}
+
+interface TabProps {
+  question: PictureQuestion;
+  source: QuerySource;
+  /** Is given another picture; without it, another photo is taken. */
+  take?(this: void, file: File, name: string): void;
+  children: ComponentChildren;
+}
+
+/** A picture with its frame, or the way to one (`children`); and below it why a picture was not taken. */
+function PictureTab({ question, source, take, children }: TabProps) {
+  const { picture, trouble, busy } = question;
+  return (
+    <div class="picture-question">
+      {picture ? (
+        <div class="chosen">
+          <FrameEditor picture={picture} reframe={(frame) => question.reframe(source, frame)} />
+          <p class="with-picture">
+            <span class="name quiet">{picture.name}</span>
+            {take && (
+              <FileLabel class="link" label="Choose a picture" accept={PICTURES} take={take}>
+                Another picture
+              </FileLabel>
+            )}
+            <TextButton onClick={() => question.remove()}>{take ? "Remove" : "Another photo"}</TextButton>
+          </p>
+        </div>
+      ) : (
+        children
+      )}
+      <p class="quiet" role="status">
+        {busy && `Reading ${busy} …`}
+      </p>
+      <p class="refused" role="alert">
+        {trouble}
+      </p>
+    </div>
+  );
+}
+
+/** The field for a file, and the sample pictures. */
+const Chooser = ({ source, take }: Pick<TabProps, "source" | "take">) => (
+  <div class="chooser">
+    <FileLabel class="zone" label="Choose a picture" accept={PICTURES} take={take!}>
+      <strong>Choose a picture</strong>
+      <span>or drop it anywhere on the page, or paste it (Ctrl+V)</span>
+      <span class="quiet">{`A photograph or a drawing, up to ${MAX_MB} MB`}</span>
+    </FileLabel>
+    <p class="samples">
+      <span class="quiet">or try</span>
+      {Object.entries(source.samples).map(([sample, title]) => (
+        <TextButton onClick={() => void questions.upload.send(source, { sample }, title)}>{title}</TextButton>
+      ))}
+    </p>
+  </div>
+);
+
+/** True if no other part of the page takes a dropped file. */
+const isFree = (event: DragEvent): boolean =>
+  !event.composedPath().some((node) => node instanceof Element && node.matches(".upload"));
