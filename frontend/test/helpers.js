@@ -31,3 +31,6 @@ export function placed(points) {
   const present = Uint8Array.from(points, (point) => (point ? 1 : 0));
   return { xy, present, count: present.reduce((a, b) => a + b, 0) };
 }
+
+/** A field of each. */
+export const pluck = (list, name) => list.map((one) => one[name]);

@@ -22,7 +22,7 @@ import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/diffic
 import { leavesOf } from "../../src/batch_explorer/classTree.tsx";
 import { termsOf, termValues } from "../../src/batch_explorer/termFormula.ts";
 import { figure, formulasOf, sentenceOf } from "../../src/batch_explorer/termFormula.ts";
-import { close } from "../helpers.js";
+import { close, pluck } from "../helpers.js";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 const floats = (values) => base64(Float32Array.from(values));
@@ -267,16 +267,10 @@ test("a small step is shown larger, and that is said; no step is no step", () =>
 
 test("a margin is a ring around the anchor where the picture is the space", () => {
   const b = parseBatch(batchAnswer());
-  close(
-    rings(b, b.rows[0]).map(({ radius }) => radius),
-    [2, 2.2],
-  );
+  close(pluck(rings(b, b.rows[0]), "radius"), [2, 2.2]);
   assert.deepEqual(rings(parseBatch(batchAnswer({ view: "fan" })), [0, 2, 1]), []);
   const squared = parseBatch(batchAnswer({ thresholds: { measure: "sqeuclidean", margin: 0.41 } }));
-  close(
-    rings(squared, [0, 2, 1]).map(({ radius }) => radius),
-    [2, 2.1],
-  );
+  close(pluck(rings(squared, [0, 2, 1]), "radius"), [2, 2.1]);
 });
 
 test("a threshold accepts and rejects what lies on its sides", () => {

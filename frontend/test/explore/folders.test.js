@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { pluck } from "../helpers.js";
 import { unzipSync } from "fflate";
 import { meant, packed } from "../../src/explore/upload/upload.tsx";
 
@@ -23,8 +24,5 @@ test("a folder goes as one zip with all that lies in it, single files as they ar
 
 test("what a system keeps in a folder is not meant", () => {
   const kept = meant(found("pets/cat/1.png", "pets/.DS_Store", "pets/cat/Thumbs.db", "__MACOSX/pets/1.png"));
-  assert.deepEqual(
-    kept.map(({ path }) => path),
-    ["pets/cat/1.png"],
-  );
+  assert.deepEqual(pluck(kept, "path"), ["pets/cat/1.png"]);
 });

@@ -1,6 +1,7 @@
 // The event streams that the parts of a page share.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { pluck } from "../helpers.js";
 import { createStreams } from "../../src/lib/eventStream.ts";
 
 /** An EventSource whose server is the test. */
@@ -43,10 +44,7 @@ describe("stream", () => {
   it("opens one source however often it is asked", () => {
     const { streams, sources } = browser();
     for (let i = 0; i < 3; i++) streams.open({ run: "a", events_url: "/a" });
-    assert.deepEqual(
-      sources.map(({ url }) => url),
-      ["/a"],
-    );
+    assert.deepEqual(pluck(sources, "url"), ["/a"]);
   });
 
   it("tells late listeners everything from the beginning, and everyone what comes", () => {
@@ -72,23 +70,6 @@ describe("stream", () => {
     sources[0].send(step(1), 0);
     sources[0].send(step(2), 1);
     assert.deepEqual(names(), [1, "queue", 2]);
-  });
-
-  it("forgets a run that is trained again, and follows it anew", () => {
-    const { streams, sources } = browser();
-    const { names } = heard(streams, "a");
-    streams.renew({ run: "a", begun: "1" });
-    streams.open({ run: "a", events_url: "/a?begun=1" });
-    sources[0].send(step(1), 5);
-    sources[0].send({ event: "end", state: "stopped" });
-    streams.renew({ run: "a", begun: "1" });
-    assert.deepEqual(names(), [1, "end"]);
-    streams.renew({ run: "a", begun: "2" });
-    assert.deepEqual(heard(streams, "a").names(), []);
-    streams.open({ run: "a", events_url: "/a?begun=2" });
-    sources[1].send(step(1), 0);
-    assert.equal(sources[1].url, "/a?begun=2");
-    assert.deepEqual(names(), [1, "end", "begun", 1]);
   });
 
   it("forgets what it heard of a run that begins again elsewhere, on the same line", () => {
@@ -157,15 +138,9 @@ describe("stream", () => {
     streams.open({ run: "a", pid: "p", events_url: "/p" });
     streams.open({ run: "a", pid: "q", events_url: "/q" });
     streams.open({ run: "a", events_url: "/a" }); // asked again at the next rerun: no to and fro
-    assert.deepEqual(
-      open().map(({ url }) => url),
-      ["/p", "/q"],
-    );
+    assert.deepEqual(pluck(open(), "url"), ["/p", "/q"]);
     open()[0].send({ event: "end", state: "finished" });
-    assert.deepEqual(
-      open().map(({ url }) => url),
-      ["/q", "/a?after=4"],
-    );
+    assert.deepEqual(pluck(open(), "url"), ["/q", "/a?after=4"]);
   });
 
   it("forgets a run that is trained again, tells its listeners, and opens its stream anew", () => {
@@ -179,10 +154,7 @@ describe("stream", () => {
     assert.deepEqual(names(), [1, "end"]);
     for (let component = 0; component < 2; component++) streams.renew({ run: "a", begun: "2" });
     streams.open({ run: "a", events_url: "/a?begun=2" });
-    assert.deepEqual(
-      open().map(({ url }) => url),
-      ["/a?begun=2"],
-    );
+    assert.deepEqual(pluck(open(), "url"), ["/a?begun=2"]);
     open()[0].send(step(7), 0);
     assert.deepEqual(names(), [1, "end", "begun", 7]);
     assert.deepEqual(heard(streams, "a").names(), [7]);
@@ -193,15 +165,9 @@ describe("stream", () => {
     streams.open({ run: "a", events_url: "/a" });
     sources[0].fail(2);
     streams.open({ run: "b", events_url: "/b" });
-    assert.deepEqual(
-      sources.map(({ url }) => url),
-      ["/a", "/b"],
-    );
+    assert.deepEqual(pluck(sources, "url"), ["/a", "/b"]);
     timers[0][0]();
-    assert.deepEqual(
-      sources.map(({ url }) => url),
-      ["/a", "/b", "/a"],
-    );
+    assert.deepEqual(pluck(sources, "url"), ["/a", "/b", "/a"]);
   });
 
   it("connects anew at once when it is told to, after the last line, and not to a run that is over", () => {
@@ -212,10 +178,7 @@ describe("stream", () => {
     streams.open({ run: "a", events_url: "/a" });
     open()[0].send(step(1), 7);
     streams.reconnect();
-    assert.deepEqual(
-      open().map(({ url }) => url),
-      ["/a?after=7"],
-    );
+    assert.deepEqual(pluck(open(), "url"), ["/a?after=7"]);
     open()[0].send(step(2), 8);
     assert.deepEqual(names(), [1, 2]);
     open()[0].fail(2); // it rests

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { outlinesOf } from "../../src/map/math/contours.ts";
-import { random } from "../helpers.js";
+import { random, pluck } from "../helpers.js";
 
 /** n points about a place, as a normal distribution spreads them. */
 const cloud = (n, x, y, spread) =>
@@ -30,10 +30,7 @@ describe("contours", () => {
   it("hold the shares of a class that they are said to hold", () => {
     const points = cloud(800, 2, -1, 1);
     const found = outlines([points]);
-    assert.deepEqual(
-      found.map(({ share }) => share),
-      [0.85, 0.5, 0.2],
-    );
+    assert.deepEqual(pluck(found, "share"), [0.85, 0.5, 0.2]);
     for (const { share, rings } of found) {
       const held = points.filter((point) => isInside(point, rings)).length / points.length;
       assert.ok(Math.abs(held - share) < 0.05, `${held} instead of ${share}`);

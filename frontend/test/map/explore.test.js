@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { pluck } from "../helpers.js";
 import { frameStep } from "../../src/charts/lossSeries.ts";
 import { Frames, quantize } from "../../src/map/data/frames.ts";
 import { mapRanks } from "../../src/map/control/publishState.ts";
@@ -35,10 +36,7 @@ test("refit plays the frames as they came, each on its own basis, and ends with 
   assert.deepEqual(ids(timeline), ["common0", "common10", "common30", "common40"]);
   timeline.refit = true;
   assert.deepEqual(ids(timeline), ["own0", "own10", "own30", "common40"]);
-  assert.deepEqual(
-    framesOf(timeline).map(({ step }) => step),
-    [0, 10, 30, 40],
-  );
+  assert.deepEqual(pluck(framesOf(timeline), "step"), [0, 10, 30, 40]);
   assert.equal(framesOf(timeline), framesOf(timeline), "the entries keep their identity");
 });
 

@@ -1,4 +1,4 @@
-import "../helpers.js";
+import { pluck } from "../helpers.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rangeOf } from "../../src/map/ui/colorControl.ts";
@@ -77,10 +77,7 @@ test("after a pause the frames go on where they were", () => {
   reduceEvent(timeline, { event: "started", iterations: 600, iteration: 210 });
   reduceEvent(timeline, { event: "frame", iteration: 220, of: 600, frame: { id: "c" } });
   assert.equal(timeline.state, "running");
-  assert.deepEqual(
-    framesOf(timeline).map(({ step }) => step),
-    [200, 210, 220],
-  );
+  assert.deepEqual(pluck(framesOf(timeline), "step"), [200, 210, 220]);
 });
 
 test("the ramp grows darker on light and lighter on dark, so that no color sense is needed", () => {

@@ -12,7 +12,7 @@ import {
   unplaced,
 } from "../../src/map/data/timeline.ts";
 import { statusOf } from "../../src/map/ui/status.ts";
-import { close } from "../helpers.js";
+import { close, pluck } from "../helpers.js";
 
 describe("timeline", () => {
   const frame = (id) => ({ id, n: 2, dims: 2, center: [0, 0], scale: 1, items: "tracked" });
@@ -22,10 +22,7 @@ describe("timeline", () => {
 
   it("collects the snapshots of a run while it is open", () => {
     const line = run(started, snapshot(0), { event: "step", step: 7, loss: 1 }, snapshot(10));
-    assert.deepEqual(
-      framesOf(line).map(({ step }) => step),
-      [0, 10],
-    );
+    assert.deepEqual(pluck(framesOf(line), "step"), [0, 10]);
     assert.deepEqual([line.noun, line.total, line.current, isOpen(line)], ["step", 600, 10, true]);
   });
 

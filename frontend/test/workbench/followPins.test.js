@@ -1,6 +1,7 @@
 // Pins are answered by the server: the newest pin wins, and what cannot be answered says why.
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
+import { pluck } from "../helpers.js";
 import { bus } from "../../src/lib/bus.ts";
 import { followPins, pinnedNeighbors } from "../../src/workbench/followPins.ts";
 import { START, pageStore } from "../../src/workbench/store.ts";
@@ -59,7 +60,7 @@ test("another distance, and the end of the run, ask again about what is pinned",
   bus.emit("embedded", { run: "b" });
   bus.emit("embedded", { run: "a" });
   assert.deepEqual(
-    questions.map(({ url }) => url),
+    pluck(questions, "url"),
     ["euclidean", "cosine", "cosine"].map((metric) => `dmlviz/runs/a/neighbors/3.json?metric=${metric}`),
   );
 });
