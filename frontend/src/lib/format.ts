@@ -3,8 +3,10 @@
 /** Name of an item where it has no other. */
 export const ITEM = "test image";
 
+const WHOLE = new Intl.NumberFormat("en-US"); // made once: toLocaleString makes one for each number
+
 /** A whole number with a comma between thousands. */
-export const grouped = new Intl.NumberFormat("en-US").format; // made once: toLocaleString makes one for each number
+export const grouped = (number: number): string => WHOLE.format(number);
 
 /** A number to so many significant digits, without zeros at its end. */
 export const digits = (number: number, count = 3): string => Number(number.toPrecision(count)).toString();
