@@ -7,18 +7,19 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cleaning.finding_rows import (
+from dmlviz.cleaning.findings import (
     CANDIDATES,
     MAX_LISTED,
     MEASURED,
     RECALL,
+    Finding,
+    Findings,
     K,
     Progress,
     outlier_rows,
     say,
     suspect_rows,
 )
-from dmlviz.cleaning.findings import Finding, Findings
 from dmlviz.cleaning.measures import label_disagreement, leaks, near_duplicates
 from dmlviz.cleaning.vector_search import find_in_vectors
 from dmlviz.data import Dataset, data_root, load

@@ -9,18 +9,19 @@ import numpy as np
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cleaning.finding_rows import (
+from dmlviz.cleaning.findings import (
     CANDIDATES,
     MAX_LISTED,
     MEASURED,
     RECALL,
+    Finding,
+    Findings,
     K,
     Progress,
     outlier_rows,
     say,
     suspect_rows,
 )
-from dmlviz.cleaning.findings import Finding, Findings
 from dmlviz.cleaning.measures import label_disagreement, vector_duplicates
 from dmlviz.data.class_names import known_labels
 from dmlviz.data.columns import FILE as COLUMNS

@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
-from dmlviz.cli.interrupt import stop_on_interrupt
+from dmlviz.cli import DataFolder, RunsFolder, single_command_app, stop_on_interrupt
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.labs.lab import FigureRow, FigureSpec

@@ -14,8 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.cli import RunsFolder, single_command_app
-from dmlviz.cli.interrupt import stop_on_interrupt
+from dmlviz.cli import RunsFolder, single_command_app, stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.class_names import UNLABELED, label_text

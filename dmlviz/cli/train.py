@@ -17,8 +17,7 @@ from dmlviz.catalog.metrics import metric_title
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Catalog
-from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app
-from dmlviz.cli.interrupt import stop_on_interrupt
+from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app, stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.cli.project import map_summary
 from dmlviz.config import ProjectionConfig, TrainConfig

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dmlviz.figures.curves import curve, curve_beside
 from dmlviz.figures.data import Measured, images
 from dmlviz.figures.palette import DIFFERENT, SAME
-from dmlviz.figures.style import MUTED, SQUARE, figure, theme_of
+from dmlviz.figures.style import MUTED, SQUARE, curve, curve_beside, figure, theme_of
 from dmlviz.metrics import curves, distance_histograms
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dmlviz.data.class_names import short_names
-from dmlviz.figures.curves import curve, curve_beside
 from dmlviz.figures.data import Measured, confusion, drawn_name, images
-from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, MUTED, SQUARE, figure, theme_of
+from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, MUTED, SQUARE, curve, curve_beside, figure, theme_of
 from dmlviz.metrics import curves
 
 MARKED = (1, 5, 10)  # the k in the table of scores

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.recording.inputs import read_labels
-from dmlviz.recording.recording import Recording, RecordingWarning, record
-from dmlviz.recording.surroundings import end_reason, process_rank
+from dmlviz.recording.recording import Recording, RecordingWarning, end_reason, process_rank, record
 from dmlviz.storage.text import one_line
 
 FIELDS = ("pixel_values", "image", "images", "input_ids")  # where items that are mappings keep what the net takes

@@ -10,8 +10,7 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
-    from dmlviz.nets.linear_map import mahalanobis_matrix, templates
-    from dmlviz.nets.models import EmbeddingNet
+    from dmlviz.nets.models import EmbeddingNet, mahalanobis_matrix, templates
     from dmlviz.nets.pair_nets import (
         CentralSurroundNet,
         DecisionNet,
@@ -37,7 +36,7 @@ __all__ = [
 ]
 
 _PAIR_NETS = ("CentralSurroundNet", "DecisionNet", "PairNet", "SiameseNet", "TripletNet", "TwoChannelNet", "TwoStreams")
-_HOMES = dict.fromkeys(_PAIR_NETS, "pair_nets") | dict.fromkeys(("mahalanobis_matrix", "templates"), "linear_map")
+_HOMES = dict.fromkeys(_PAIR_NETS, "pair_nets") | dict.fromkeys(("mahalanobis_matrix", "templates"), "models")
 
 MIN_SIZE = 8
 

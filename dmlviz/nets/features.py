@@ -21,7 +21,7 @@ from dmlviz.data import Dataset, data_root, load
 from dmlviz.data.backbone_weights import FOLDER, lock_of, weights_file
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets.backbones import Backbone, Weights, complete, digest, find_weights, read_weights, save_weights
-from dmlviz.ops.device import default_device
+from dmlviz.ops.torch_state import default_device
 from dmlviz.storage.arrays import read_array
 from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import ensure_dir, write_array

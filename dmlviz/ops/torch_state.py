@@ -18,3 +18,8 @@ def own_state() -> Iterator[None]:
         finally:
             if dtype != torch.float32:
                 torch.set_default_dtype(dtype)
+
+
+def default_device() -> torch.device:
+    """Return the GPU if there is one, else the processor."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -20,7 +20,7 @@ from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.nets.features import check_weights, features_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
-from dmlviz.ops.device import default_device
+from dmlviz.ops.torch_state import default_device
 from dmlviz.projection import place_on
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
 from dmlviz.runs.projection_run import projected_embeddings, projected_items

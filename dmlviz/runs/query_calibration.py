@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
-from dmlviz.data.label_noise import as_trained
+from dmlviz.data.corrections import as_trained
 from dmlviz.errors import UserError
 from dmlviz.nets.fine_tuned import FineTunedNet
 from dmlviz.ops.nearest_neighbors import NearestNeighbors

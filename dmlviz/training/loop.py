@@ -12,10 +12,10 @@ import torch
 from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
-from dmlviz.data.label_noise import as_trained
+from dmlviz.data.corrections import as_trained
 from dmlviz.metrics.probes import PROBES
-from dmlviz.ops.device import default_device
 from dmlviz.ops.stopping import WorkStoppedError, stoppable
+from dmlviz.ops.torch_state import default_device
 from dmlviz.training.batch_record import recorded_steps
 from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping
 from dmlviz.training.iterator import Training

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from dmlviz_app.answers import point_values
-from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes
-from dmlviz_app.answers.train_points import MAX_POINTS, _trained_on, train_points
+from dmlviz_app.answers.point_values import MAX_POINTS, _trained_on, moved_embeddings, point_value_bytes, train_points
 from dmlviz_app.explore.maps import _set_parameters
 from dmlviz_app.forms.view_options import COLOR_MODES
 from dmlviz_app.forms.view_state import UIState

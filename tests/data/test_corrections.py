@@ -5,8 +5,7 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root, load
-from dmlviz.data.corrections import EXCLUDED, Corrections, corrected, load_corrections
-from dmlviz.data.label_noise import as_trained
+from dmlviz.data.corrections import EXCLUDED, Corrections, as_trained, corrected, load_corrections
 from dmlviz.errors import DamagedFileError, DataUnavailableError, UserError
 from dmlviz.training.loop import train
 from dmlviz.training.validation_split import split_training_images

@@ -16,8 +16,8 @@ from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.metrics import evaluate
 from dmlviz.recording import RecordingWarning, record, run_writer, writer_handle
+from dmlviz.recording.recording import NOT_CLOSED, exit_reason
 from dmlviz.recording.run_writer import GrowingAverager, RunPlan, RunWriter
-from dmlviz.recording.surroundings import NOT_CLOSED, exit_reason
 from dmlviz.recording.writer_handle import WriterHandle
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import check

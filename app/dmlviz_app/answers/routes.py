@@ -30,10 +30,9 @@ from dmlviz_app.answers.columns import column_bytes, column_infos
 from dmlviz_app.answers.image_pair import image_pair
 from dmlviz_app.answers.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
 from dmlviz_app.answers.nearest_neighbors import asked_agreement, asked_nearest, computed_name
-from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes
+from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes, train_points
 from dmlviz_app.answers.protocol import Logits, TrackedItems
 from dmlviz_app.answers.table_rows import selected_rows_as_csv
-from dmlviz_app.answers.train_points import train_points
 from dmlviz_app.server.access import Rule, access, data_not_found, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
 from dmlviz_app.server.json_response import JSONResponse
