@@ -172,6 +172,8 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
         raise ValueError("its header is too long")
     header = file.read(length)
     match = _HEADER.fullmatch(header.decode("latin-1").rstrip("\n"))
+    if len(header) == length and header.startswith(b"{'descr': ["):
+        raise ValueError("it holds records of named fields, not numbers: save one array of numbers")
     if len(header) < length or match is None:
         raise ValueError("its header is cut off or changed")
     shape = tuple(int(part) for part in match[3].split(",") if part.strip())

@@ -85,3 +85,12 @@ def test_how_it_ended_is_known_of_the_last_ones_only(client, here, waiting, monk
     codes = [client.get(f"/dmlviz/work/{order.id}").status_code for order in orders]
     assert codes == [404, 200, 200]
     assert client.get("/dmlviz/work/unknown").json()["error"].startswith("There is no work unknown")
+
+
+def test_who_deletes_a_run_hears_whether_it_can_come_back(client, here, run, monkeypatch):
+    deleted = {"run": run.id, "deleted": True}
+    assert client.post("/dmlviz/runs/change", json=deleted).json() == {"fits": True}
+    assert client.post("/dmlviz/runs/change", json=deleted | {"deleted": False}).json() == {"fits": True}
+    monkeypatch.setattr(type(here), "disk_limit", 1)
+    assert client.post("/dmlviz/runs/change", json=deleted).json() == {"fits": False}
+    assert "no room" in client.post("/dmlviz/runs/change", json=deleted | {"deleted": False}).json()["error"]

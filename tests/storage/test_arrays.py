@@ -69,7 +69,7 @@ def npy(header):
         (npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999), }\n"), "more numbers"),
         (npy(b"{'descr': '|O', 'fortran_order': False, 'shape': (5,), }\n"), "pickled Python objects"),
         (npy(b"{'descr': '<q9', 'fortran_order': False, 'shape': (5,), }\n"), "no kind of number"),
-        (npy(b"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (5,), }\n"), "its header"),
+        (npy(b"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (5,), }\n"), "holds records of named fields"),
         (npy(b"__import__('os').system('touch PWNED')\n"), "its header"),
         (npy(b"x" * 60_000), "too long"),
     ],

@@ -73,6 +73,12 @@ class RunListOrder(TypedDict):
     group: str
 
 
+class Changed(TypedDict):
+    """The answer to a change: whether a run that was deleted has room, so that it can be brought back."""
+
+    fits: bool
+
+
 class RunChange(TypedDict):
     """Sent to dmlviz/runs/change: what is to be different about a run."""
 

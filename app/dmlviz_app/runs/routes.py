@@ -22,7 +22,7 @@ from dmlviz.runs.quota import check_room
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import NEW_PREFIX, writing
 from dmlviz_app.runs import state
-from dmlviz_app.runs.protocol import RunChange
+from dmlviz_app.runs.protocol import Changed, RunChange
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE
@@ -49,7 +49,13 @@ async def change(request: Request) -> Response:
     if asked.get("deleted") is False:
         await asyncio.to_thread(check_room, services.store, asked["run"], services.disk_limit)
     await asyncio.to_thread(state.change, asked, services.runs)
-    return JSONResponse({"ok": True}, headers=NO_STORE)
+    answer = Changed(fits=True)
+    if asked.get("deleted"):
+        try:
+            await asyncio.to_thread(check_room, services.store, asked["run"], services.disk_limit)
+        except UserError:
+            answer = Changed(fits=False)
+    return JSONResponse(answer, headers=NO_STORE)
 
 
 @access(Rule.VISITOR)

@@ -6,7 +6,7 @@ import { dataOf, panel } from "../../lib/panel.tsx";
 import { addressOf, compareQuery, exploreQuery, navigate } from "../../lib/router.ts";
 import { fetchJson, fetchServer, ROUTES } from "../../lib/server.ts";
 import { readTheme } from "../../lib/theme.ts";
-import type { DeletedRun, DiskUse, RunChange, RunListOrder, RunListProps } from "../../protocol.ts";
+import type { Changed, DeletedRun, DiskUse, RunChange, RunListOrder, RunListProps } from "../../protocol.ts";
 import { filterAndSort, GROUPS, groupsOf, readable, SORTS } from "./model.ts";
 import { RunCard, type Acts } from "./runCard.tsx";
 import style from "./runList.css";
@@ -43,8 +43,9 @@ class RunList extends Component<RunListProps & { host: ComponentArguments<RunLis
   private async change(wish: RunChange): Promise<void> {
     const deleted = wish.deleted ? this.props.cards.find(({ run }) => run === wish.run) : null;
     try {
-      await fetchJson(`${ROUTES}/runs/change`, "The run", wish, true);
-      this.say("", deleted);
+      const { fits } = await fetchJson<Changed>(`${ROUTES}/runs/change`, "The run", wish, true);
+      if (deleted && !fits) this.say(`Deleted ${deleted.title}. It cannot be brought back: the others take all room.`);
+      else this.say("", deleted);
     } catch (error) {
       this.say(messageOf(error));
     }
