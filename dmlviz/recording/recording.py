@@ -168,7 +168,7 @@ class Recording:
             embeddings: n × d, PyTorch or NumPy, in the order of the labels; d is the same every time.
             loss: The loss at this step, for the curve.
 
-        Embeddings that are not finite are left out with a warning, since a training may recover from them.
+        Embeddings that are not finite are left out with a warning and an alarm, since a training may recover from them.
 
         Raises:
             UserError: For embeddings of another shape, or a step that does not rise.
@@ -183,6 +183,8 @@ class Recording:
             copy = read_embeddings(embeddings, number, len(self._labels), self._dimensions)
         except NotFiniteError as error:
             self._warn(f"A snapshot is left out of the recording, and the training goes on. {error}", "finite")
+            self._loss_step = max(number, self._loss_step or 0)
+            self._send_step(number, math.inf)  # which raises an alarm
             return
         self._dimensions, self._snapshot_step = copy.shape[1], number
         self._send(SnapshotMessage(event="snapshot", step=number, cpu_seconds=self._cpu_seconds()), copy)
@@ -204,14 +206,12 @@ class Recording:
         value = check_number("loss", loss)
         if value is not None and not math.isfinite(value):
             self._warn(f"The loss is {value} at step {self._loss_step:,}: the training has diverged.", "loss")
-        message = StepMessage(
-            event="step",
-            step=self._loss_step,
-            loss=value,
-            active=check_number("active", active),
-            cpu_seconds=self._cpu_seconds(),
+        self._send_step(self._loss_step, value, check_number("active", active))
+
+    def _send_step(self, step: int, loss: float | None, active: float | None = None) -> None:
+        self._send(
+            StepMessage(event="step", step=step, loss=loss, active=active, cpu_seconds=self._cpu_seconds()),
         )
-        self._send(message)
 
     def close(self, reason: str = "") -> None:
         """Write the end of the run, and return when all embeddings are on disk.

@@ -90,7 +90,7 @@ class TrainingMonitor:
         losses = [step.loss for step in self.steps]
         if math.inf in losses:  # of a recording; a training of our own ends there
             step = next(step.step for step in self.steps if step.loss == math.inf)
-            return Alarm("diverging", f"Training diverged at step {step:,}: its loss is not a finite number.")
+            return Alarm("diverging", f"Training diverged at step {step:,}: its loss or its embeddings are not finite.")
         if self.first_loss is None:
             self.first_loss = losses[0]
         if len(losses) < WINDOW_STEPS:

@@ -494,6 +494,16 @@ def test_an_import_says_what_it_is_and_offers_nothing_that_needs_a_net(imported)
 
 
 @pytest.mark.slow
+def test_a_recording_with_an_alarm_opens_on_the_map_of_its_steps(here, monkeypatch):
+    monkeypatch.setattr(current_view, "_open_on_umap", OPEN_ON_UMAP)
+    points = np.random.default_rng(0).normal(size=(40, 8))
+    with dmlviz.record("diverges", labels=[0, 1] * 20, runs=here.runs.folder, data=here.data) as recording:
+        recording.snapshot(1, points)
+        with pytest.warns(dmlviz.recording.RecordingWarning):
+            recording.snapshot(2, np.full_like(points, np.nan))
+    assert Page(run=recording.run.id).data("map")["view"] == "live"
+
+
 def test_a_recording_says_how_long_its_training_was(recorded):
     page = Page(run=recorded.id)
     for word in ("Recorded from another program, 20", "10 points", "**1 step**"):

@@ -43,6 +43,39 @@ def test_the_scores_of_points_without_pictures_have_no_baseline_of_pixels(here, 
     assert (answer.status_code, answer.json()) == (200, None)
 
 
+@pytest.fixture(params=["recorded", "table"])
+def vectors(here, request):
+    points, labels = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
+    if request.param == "table":
+        table = pyarrow.table({f"x{i}": points[:, i] for i in range(5)} | {"label": labels})
+        return add_data(table, data=here.data, runs=here.runs.folder, report=str)
+    spec = recorded_dataset("mine", None, labels, ("a", "b", "c"))
+    with RunWriter(RunPlan(here.runs.folder, "mine", "0" * 16, spec.to_dict()), labels, points) as writer:
+        writer.snapshot(3, points)
+        writer.end("", 1.0, 1.0)
+    return writer.run
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "events",
+            "tracked_items.json",
+            "labels.u16",
+            "nearest.bin",
+            "per_query.bin",
+            "columns.json",
+            "baseline.json",
+        ),
+        *("neighbors/4.json", "neighbor-history/4.json", "example.json", "pair/4/5.json", "values/live/center.f32"),
+        *("values/live/faithfulness.f32", "thumbnail-light.png"),
+    ],
+)
+def test_whatever_the_page_asks_of_points_without_pictures_is_answered(client, vectors, path):
+    assert client.get(f"/dmlviz/runs/{vectors.id}/{path}").status_code == 200
+
+
 def test_recorded_points_are_not_called_test_images(here):
     points, labels = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
     spec = recorded_dataset("mine", None, labels, ("a", "b", "c"))

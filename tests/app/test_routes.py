@@ -59,10 +59,10 @@ def test_a_missing_resource_is_one_sentence_and_not_cached(client, run, digits, 
 
 
 def test_tiles_and_labels_are_the_test_images_in_order(client, run, digits):
-    layout = client.get(f"/dmlviz/runs/{run.id}/tracked_items.json").json()
-    test = data.load("digits").test
+    tracked = client.get(f"/dmlviz/runs/{run.id}/tracked_items.json").json()
+    assert tracked == {"tracked": run.tracked_indices.tolist()}
+    layout, test = digits.describe(), data.load("digits").test
     assert layout["n"] == len(test)
-    assert layout["tracked"] == run.tracked_indices.tolist()
     labels = client.get(layout["labels_url"])
     assert np.array_equal(np.frombuffer(labels.content, "<u2"), test.labels)
     assert "immutable" in labels.headers["cache-control"]

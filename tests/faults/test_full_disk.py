@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from disk import can_mount, small_disk
+from dmlviz_app.answers.sprites import image_tiles
 from dmlviz_app.server.uploads import UploadManager
 from kill import SHORT
 from probe import Probe, data_folder, make_seed
@@ -114,7 +115,7 @@ def test_pictures_and_downloads_need_no_room_for_their_cache(disk, data, seed):
     try:
         with full:
             base = f"/dmlviz/runs/{seed.name}"
-            sprite = probe.client.get(f"{base}/tracked_items.json").json()["sprites"]["urls"][0]
+            sprite = image_tiles("digits", data).describe()["sprites"]["urls"][0]
             for path in (
                 *(f"{base}/thumbnail-light.png", f"{base}/export/html", f"{base}/export/csv", f"{base}/run.zip"),
                 *(f"/{sprite}", f"{base}/batches/4.png"),

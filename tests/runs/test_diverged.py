@@ -141,7 +141,7 @@ def test_a_recorded_loss_that_is_no_number_raises_the_alarm_of_a_trained_one(los
     (alarm,) = (event for event in events if event["event"] == "alarm")
     assert (alarm["alarm"], alarm["sentence"]) == (
         "diverging",
-        "Training diverged at step 2: its loss is not a finite number.",
+        "Training diverged at step 2: its loss or its embeddings are not finite.",
     )
 
 

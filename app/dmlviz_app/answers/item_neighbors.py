@@ -13,7 +13,7 @@ from dmlviz.runs.run import Run
 from dmlviz_app.answers.columns import has_columns, run_columns
 from dmlviz_app.answers.protocol import ItemNeighbors, NeighborHistory, NeighborsOverTime
 from dmlviz_app.answers.query import QueryResult, trajectory
-from dmlviz_app.answers.sprites import ImageTiles, image_tiles
+from dmlviz_app.answers.sprites import image_tiles
 from dmlviz_app.server.services import Services
 
 if TYPE_CHECKING:
@@ -88,9 +88,7 @@ def _has_pictures(run: Run, data: Path) -> bool:
     return True
 
 
-def neighbor_history(
-    run: Run, item: int, k: int, metric: str, tiles: ImageTiles, services: Services
-) -> NeighborHistory:
+def neighbor_history(run: Run, item: int, k: int, metric: str, services: Services) -> NeighborHistory:
     """Find the k tracked images nearest to test image `item` at every snapshot and at the end of the run.
 
     Args:
@@ -98,8 +96,7 @@ def neighbor_history(
         item: Index of a test image.
         k: Number of neighbors, at most `MAX_NEIGHBORS`.
         metric: "euclidean" or "cosine".
-        tiles: All test images, to embed `item` where it is not tracked.
-        services: Access to the inference worker.
+        services: Access to the inference worker, and to the pictures, to embed `item` where it is not tracked.
 
     Returns:
         The history; "among" is the number of tracked images, "nets" whether checkpoints embedded
@@ -117,8 +114,12 @@ def neighbor_history(
     is_tracked = row < len(indices) and indices[row] == item
     if is_tracked:
         points = {step: run.snapshot(step)[row] for step in run.snapshot_steps}
-    elif run.checkpoint_steps and run.embeddings is not None and item < len(tiles.images):
-        answer = services.jobs.embed(run.id, tiles.images[item][None], views=[], trajectory=True)
+    elif (
+        run.checkpoint_steps
+        and run.embeddings is not None
+        and item < len(images := image_tiles(run.config.dataset, services.data).images)
+    ):
+        answer = services.jobs.embed(run.id, images[item][None], views=[], trajectory=True)
         points = {point.step: point.embedding for point in trajectory(answer)}
     else:
         raise UserError(

@@ -44,11 +44,9 @@ class TrainPoints(TypedDict):
     places: list[list[list[float]]]
 
 
-class TrackedItems(ImageProps):
-    """dmlviz/runs/RUN/tracked_items.json: the test images of a run, and which of them are tracked."""
+class TrackedItems(TypedDict):
+    """dmlviz/runs/RUN/tracked_items.json: which test images of a run are tracked; null before the start."""
 
-    run: str
-    dataset: str
     tracked: list[int] | None
 
 

@@ -70,17 +70,9 @@ def routes() -> list[Route]:
 
 @access(Rule.RUN_READER)
 async def tracked_items(request: Request) -> Response:
-    """Labels, sprites and classes of the test images of a run, and which of them are tracked."""
-    run = _run(request)
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
-    indices = run.tracked_indices
-    layout = TrackedItems(
-        **tiles.describe(),
-        run=run.id,
-        dataset=run.config.dataset,
-        tracked=None if indices is None else indices.tolist(),
-    )
-    return JSONResponse(layout, headers=NO_STORE)
+    """Which test images of a run are tracked."""
+    indices = _run(request).tracked_indices
+    return JSONResponse(TrackedItems(tracked=None if indices is None else indices.tolist()), headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)
@@ -139,9 +131,8 @@ async def example(request: Request) -> Response:
 async def history(request: Request) -> Response:
     """Return the neighbors of a test image at every snapshot; `metric` is euclidean or cosine."""
     run, item = _run(request), request.path_params["item"]
-    tiles = await asyncio.to_thread(sprites.image_tiles, run.config.dataset, personal(request).data)
     metric = request.query_params.get("metric", "euclidean")
-    payload = await ask_worker(request, neighbor_history, run, item, NEIGHBORS, metric, tiles, personal(request))
+    payload = await ask_worker(request, neighbor_history, run, item, NEIGHBORS, metric, personal(request))
     return JSONResponse(payload, headers=NO_STORE)
 
 

@@ -194,6 +194,8 @@ def _open_on_umap(ui: UIState, run_view: RunView, services: Services) -> None:
         return
     if ui.view != LIVE or ui.subset is not None:
         return
+    if run_view.run.recorded and any(event["event"] == "alarm" for event in run_view.run.events()):
+        return  # an alarm stands on the map of its steps
     with suppress(UserError):  # of too few points, or no more jobs: then their own map stays
         for method in ("pca", "umap"):
             with_projection(run_view, ProjectionConfig(method=method), services)
