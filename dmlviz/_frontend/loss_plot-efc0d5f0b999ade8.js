@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.workbench/page-9b66ccded28de95a.js";

@@ -1,0 +1,1 @@
+export { progress as default } from "../dmlviz.workbench/page-9b66ccded28de95a.js";
