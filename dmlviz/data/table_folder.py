@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmlviz.data.class_folders import TESTING, TRAINING
-from dmlviz.data.file_source import hidden_part
+from dmlviz.data.file_source import MAX_FILES, hidden_part
 from dmlviz.data.hugging_face import SPLIT
 from dmlviz.data.table_file import METADATA, PICTURE_SUFFIXES, SUFFIXES, Choice, read_table_file, suffix_of
 from dmlviz.data.table_limits import MAX_TABLE_BYTES, check_size, too_large
+from dmlviz.data.zip_directory import count_entries
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ SPRITE = "sprite.png"
 
 def unpack_tables(path: Path, folder: Path) -> bool:
     """Unpack the tables of a zip without pictures into a folder; return whether it is one."""
-    if not path.is_file() or not path.name.lower().endswith(".zip"):
+    if not path.is_file() or not path.name.lower().endswith(".zip") or count_entries(path, MAX_FILES) > MAX_FILES:
         return False
     try:
         with zipfile.ZipFile(path) as archive:
