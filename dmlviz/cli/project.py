@@ -184,8 +184,12 @@ def map_summary(projection: ProjectionRun) -> str:
 
 
 def _format_measures(measures: Mapping[str, Any]) -> str:
-    """Format quality measures, four decimals each, as in "trustworthiness 0.9812, continuity 0.9540"."""
-    return ", ".join(f"{name} {value:.4f}" for name, value in measures.items() if isinstance(value, float))
+    """Format quality measures and counts, as in "trustworthiness 0.9812, continuity 0.9540, k 10, measured 2,000"."""
+    return ", ".join(
+        f"{name} {value:,.0f}" if name in ("k", "measured", "n") else f"{name} {value:.4f}"
+        for name, value in measures.items()
+        if isinstance(value, float)
+    )
 
 
 def _write_table(path: Path, names: Sequence[str], rows: Sequence[Sequence[Any]], coordinates: np.ndarray) -> None:

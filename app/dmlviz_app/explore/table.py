@@ -71,11 +71,10 @@ def _table(context: PageContext) -> None:
     _filter_widgets(run.id, columns, whole.column_names)
     rows = _matching_rows(run, whole, columns)
     choice = _choice(run.id, rows)
-    # Between the widgets and the list, whose own tools would lie above the widgets.
-    st.caption(_caption(run.id, rows, len(choice), table.num_rows))
-    _rows_on_page(run.id, whole, rows)
-    _, right = st.columns([5, 1])
-    with right:
+    # Between the widgets and the list, whose own tools would lie above the widgets; above it, where nothing moves when
+    # the list gets shorter: a button that goes away from under a pointer is not clicked.
+    left, right = st.columns([1, 5], vertical_alignment="center")
+    with left:
         button(
             "Select on the map",
             key="table.select",
@@ -85,6 +84,9 @@ def _table(context: PageContext) -> None:
             on_click=_select,
             args=(run, data),
         )
+    with right:
+        st.caption(_caption(run.id, rows, len(choice), table.num_rows))
+    _rows_on_page(run.id, whole, rows)
 
 
 def _caption(run: str, rows: np.ndarray, count: int, total: int) -> str:
