@@ -23,6 +23,7 @@ from starlette.testclient import TestClient
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import BusyError, UserError
+from dmlviz.jobs.worker_process import KILLED
 from dmlviz.parts import CORE, Kind
 from dmlviz.workers import answers
 
@@ -37,6 +38,8 @@ def slow(monkeypatch):
         go.wait(20)
         if name == "wrong":
             raise UserError("This cannot be.")
+        if name == "killed" and begun == ["killed"]:
+            raise UserError(KILLED)
         target.file.write_bytes(b"x" * 100_000)
         return f"{name}.txt"
 
@@ -251,6 +254,13 @@ def test_what_many_pages_need_is_computed_once_and_kept_and_nobody_s_page_is_ref
     assert len(asyncio.run(ask("7", "eve"))) == 100_000
     assert len(begun) == 12, "it is kept"
     assert left(here) == []
+
+
+def test_what_a_page_needs_is_computed_once_more_if_its_worker_was_killed(here, slow):
+    begun, go = slow
+    go.set()
+    assert len(asyncio.run(computed_file(Reader(here, "ada"), "killed", "slow"))) == 100_000
+    assert begun == ["killed", "killed"]
 
 
 @pytest.mark.slow

@@ -56,9 +56,8 @@ def vectors(here, request):
     return writer.run
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_whatever_the_page_asks_of_points_without_pictures_is_answered(client, vectors):
+    for path in (
         *(
             "events",
             "tracked_items.json",
@@ -70,10 +69,8 @@ def vectors(here, request):
         ),
         *("neighbors/4.json", "neighbor-history/4.json", "example.json", "pair/4/5.json", "values/live/center.f32"),
         *("values/live/faithfulness.f32", "thumbnail-light.png"),
-    ],
-)
-def test_whatever_the_page_asks_of_points_without_pictures_is_answered(client, vectors, path):
-    assert client.get(f"/dmlviz/runs/{vectors.id}/{path}").status_code == 200
+    ):
+        assert client.get(f"/dmlviz/runs/{vectors.id}/{path}").status_code == 200, path
 
 
 def test_recorded_points_are_not_called_test_images(here):

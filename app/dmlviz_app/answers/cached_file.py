@@ -47,7 +47,7 @@ async def computed_file(request: Request, name: str, ask: str, about: str = "", 
         UserError: If it cannot be computed, or the reader is gone.
     """
     services = personal(request)
-    path = services.cache / name
+    path, was_killed = services.cache / name, False
     order = services.answers.order(ask, about, name=name, **arguments)
     with ASKERS.of(services.person.id, "You have asked a lot at once; ask again when the answers are here."):
         while (content := await asyncio.to_thread(_read, path)) is None:
@@ -60,6 +60,10 @@ async def computed_file(request: Request, name: str, ask: str, about: str = "", 
                 if await request.is_disconnected():
                     raise UserError("The reader is gone.") from None
                 await asyncio.sleep(LOOK_S)
+            except UserError as error:
+                if was_killed or not str(error).startswith("The worker was killed"):
+                    raise
+                was_killed = True  # as the machine needed its memory: once more
     return content
 
 
