@@ -25,7 +25,7 @@ def cached_file(path: Path, make: Callable[[], bytes]) -> bytes:
         path: The file.
         make: Makes its content. On a full disk, or one that can only be read, it is called each time.
     """
-    content = _read(path)
+    content = kept_file(path)
     if content is None:
         content = make()
         keep_file(path, content)
@@ -50,7 +50,7 @@ async def computed_file(request: Request, name: str, ask: str, about: str = "", 
     path, was_killed = services.cache / name, False
     order = services.answers.order(ask, about, name=name, **arguments)
     with ASKERS.of(services.person.id, "You have asked a lot at once; ask again when the answers are here."):
-        while (content := await asyncio.to_thread(_read, path)) is None:
+        while (content := await asyncio.to_thread(kept_file, path)) is None:
             try:
                 async with services.answers.open(request, services.person.id, order) as record:
                     content = await asyncio.to_thread(record.result.read_bytes)
@@ -67,7 +67,8 @@ async def computed_file(request: Request, name: str, ask: str, about: str = "", 
     return content
 
 
-def _read(path: Path) -> bytes | None:
+def kept_file(path: Path) -> bytes | None:
+    """Return the content of a file of the cache; None where it is not there."""
     with contextlib.suppress(FileNotFoundError, DamagedFileError), open_regular(path) as file:
         return file.read()
     return None

@@ -6,6 +6,6 @@ from dmlviz_app.feature import Feature
 FEATURE = Feature(
     name="batch_explorer",
     routes=lazy("dmlviz_app.batch_explorer.routes:routes"),
-    kinds={**BATCHES.kinds, "batch_sheet": Kind("dmlviz_app.batch_explorer.payloads:batch_sheet", "answer")},
+    kinds={**BATCHES.kinds, "batch_sheet": Kind("dmlviz_app.batch_explorer.payloads:batch_sheet", "question")},
     components=["batch_explorer/batchExplorer.tsx"],
 )

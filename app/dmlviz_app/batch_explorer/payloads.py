@@ -1,12 +1,11 @@
 """Payload of a recorded batch: arrays, positions on the run's map, and tiles."""
 
-import contextlib
 import hashlib
 import io
 from base64 import b64encode
-from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 from PIL import Image
@@ -19,17 +18,13 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.config import TrainConfig
 from dmlviz.data.class_names import short_names
 from dmlviz.data.sprite_sheet import COMPRESSION, tile
-from dmlviz.errors import DamagedFileError, UserError
+from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import LinearProjection, default_projection
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples
-from dmlviz_app.answers.cached_file import keep_file
 from dmlviz_app.batch_explorer.protocol import BatchAnswer, ClassCenters
 from dmlviz_app.server.protocol import ROUTES
-
-if TYPE_CHECKING:
-    from dmlviz.workers.answers import Target
 
 COLUMNS = 20  # tiles in a row of a batch's sheet
 
@@ -123,24 +118,16 @@ def projection_for(run: Run, step: int) -> LinearProjection:
     return default_projection(run.snapshot(steps[-1]), np.asarray(labels)[indices])
 
 
-def batch_sheet(target: "Target", name: str, run: str, step: int, cache: str) -> str:
-    """Write the sprite sheet of a batch's training images, with `COLUMNS` images per row.
+def batch_sheet(question: dict[str, Any], data_root: Path) -> dict[str, str]:
+    """Return the sprite sheet of a batch's training images, with `COLUMNS` images per row, as a PNG in base 64.
 
-    The sheets of all recorded batches are made at once, since reading the data set takes longer than all of them;
-    the others are kept in the folder `cache`. Raise UserError if the data set does not have these images.
+    Raise UserError if the data set does not have these images.
     """
-    source, root = Run(run), target.data_root
-    batches = list(_readable_batches(source))
-    assert root is not None  # a server has one
-    pictures = _augmented_pictures(source, batches) or _data_set_pictures(source, batches, root)
-    for batch, images in zip(batches, pictures, strict=True):
-        file = io.BytesIO()
-        Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
-        if batch.step == step:
-            target.file.write_bytes(file.getvalue())
-        else:
-            keep_file(Path(cache) / _sheet(source, batch), file.getvalue())
-    return ""
+    run = Run(question["run"])
+    file = io.BytesIO()
+    images = _pictures(run, run.batch(question["step"]), data_root)
+    Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
+    return {"png": b64encode(file.getvalue()).decode()}
 
 
 def sheet_name(run: Run, step: int) -> str:
@@ -148,29 +135,21 @@ def sheet_name(run: Run, step: int) -> str:
     return _sheet(run, run.batch(step))
 
 
-def _augmented_pictures(run: Run, batches: list[BatchRecord]) -> list[np.ndarray]:
-    """Return the pictures that the net saw, batch by batch; empty if they are those of the data set."""
-    size = DATASETS[run.config.dataset].size
-    if not run.config.augmentation:
-        return []
-    pictures = [batch.pixels for batch in batches if batch.pixels is not None and batch.pixels.shape[1] == size]
-    if len(pictures) < len(batches):
-        raise UserError(f"The batches of {run.title} do not hold the augmented pictures that they should hold.")
-    return pictures
-
-
-def _data_set_pictures(run: Run, batches: list[BatchRecord], root: Path) -> Iterator[np.ndarray]:
-    images = data.load(run.config.dataset, root).train.images
-    if not all(batch.images.max() < len(images) for batch in batches):
+def _pictures(run: Run, batch: BatchRecord, root: Path) -> np.ndarray:
+    """Return the pictures that the net saw: those of the batch where they were augmented, else of the data set."""
+    if run.config.augmentation:
+        if batch.pixels is None or batch.pixels.shape[1] != DATASETS[run.config.dataset].size:
+            raise UserError(f"The batches of {run.title} do not hold the augmented pictures that they should hold.")
+        return batch.pixels
+    images = _training_images(run.config.dataset, root)
+    if batch.images.max() >= len(images):
         raise UserError(f"The batches of {run.title} hold images that {run.config.dataset} here does not have.")
-    return (images[batch.images] for batch in batches)
+    return np.asarray(images[batch.images])
 
 
-def _readable_batches(run: Run) -> Iterator[BatchRecord]:
-    """Return the readable batches; an unreadable one is reported when it is requested."""
-    for step in run.recorded_batch_steps:
-        with contextlib.suppress(DamagedFileError):
-            yield run.batch(step)
+@lru_cache(maxsize=1)  # a batch is asked for at each snapshot of a training
+def _training_images(dataset: str, root: Path) -> np.ndarray:
+    return data.load(dataset, root).train.images
 
 
 def _weights_match(comparing_loss: ComparingLoss, batch: BatchRecord, config: TrainConfig) -> bool:

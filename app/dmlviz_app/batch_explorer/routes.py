@@ -1,12 +1,13 @@
 """The routes of "What the loss sees": recorded batches, and distances of test images."""
 
 import asyncio
+from base64 import b64decode
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dmlviz_app.answers.cached_file import computed_file
+from dmlviz_app.answers.cached_file import keep_file, kept_file
 from dmlviz_app.batch_explorer import payloads as batches
 from dmlviz_app.batch_explorer.distance_histograms import histograms
 from dmlviz_app.server.access import Rule, access, personal
@@ -47,9 +48,13 @@ async def terms(request: Request) -> Response:
 async def sheet(request: Request) -> Response:
     """Return the training images of a batch."""
     run, step = personal(request).runs.get(request.path_params["run"]), request.path_params["step"]
-    name, cache = await asyncio.to_thread(batches.sheet_name, run, step), str(personal(request).cache.resolve())
-    path = str(run.path.resolve())
-    png = await computed_file(request, name, "batch_sheet", run.id, run=path, step=step, cache=cache)
+    path = personal(request).cache / await asyncio.to_thread(batches.sheet_name, run, step)
+    png = await asyncio.to_thread(kept_file, path)
+    if png is None:
+        question = {"ask": "batch_sheet", "run": str(run.path.resolve()), "step": step}
+        reply = await ask_worker(request, personal(request).scheduler.inference_worker.call, question)
+        png = b64decode(reply["png"])
+        await asyncio.to_thread(keep_file, path, png)
     return Response(png, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 
