@@ -38,7 +38,7 @@ def test_a_new_user_sees_a_run_play_at_once(visit):
 
 def test_training_moves_the_map_without_a_jump(visit, runs):
     person = visit(motion=True)
-    run = person.train("dataset=digits&steps=40&seed=3")
+    run = person.train("dataset=digits&steps=120&seed=3")
     frames = set()
     until(lambda: frames.add(person.of_map("frame")) or len(frames) >= 5, what="the map does not move")
     expect(person.words).to_contain_text(re.compile("step", re.IGNORECASE))
@@ -46,15 +46,15 @@ def test_training_moves_the_map_without_a_jump(visit, runs):
     person.page.mouse.wheel(0, -300)
     person.map_has("state", "finished")
     config = Runs(runs).get(run).config
-    assert config == TrainConfig(dataset="digits", steps=40, seed=3)
+    assert config == TrainConfig(dataset="digits", steps=120, seed=3)
     until(lambda: person.of_map("points") == "596")
     caption = person.page.locator(".scores .about p")
-    words = r"On all [\d,]+ test images, after 40 steps; validation: [\d,]+ images"
+    words = r"On all [\d,]+ test images, after 120 steps; validation: [\d,]+ images"
     expect(caption).to_contain_text(re.compile(words))
     expect(person.page.locator('.scores [data-score="precision_at_1"] [data-group="validation"]')).to_be_visible()
     assert float(person.score("precision_at_1")) > 0.9
     assert person.of_map("mounts") == "1"
-    expect(person.page.locator(".loss-curve")).to_have_attribute("data-points", "40")
+    expect(person.page.locator(".loss-curve")).to_have_attribute("data-points", "120")
     expect(person.page.get_by_role("button", name="Stop", exact=True).first).to_be_disabled()
 
 
