@@ -35,6 +35,8 @@ export class Example {
     this.run = run;
     this.key = example ? `${run} ${among}` : "";
     if (this.key !== this.request) {
+      clearTimeout(this.timer);
+      this.request = ""; // an answer under way is of the run before
       this.item = this.answer = null;
       this.step = undefined;
     }
@@ -44,9 +46,9 @@ export class Example {
 
   private schedule(): void {
     if (this.key === this.request) return this.keepUp();
-    this.request = this.key;
-    clearTimeout(this.timer);
-    if (this.request) this.timer = setTimeout(() => this.heed(this.fetch(this.run, this.request)), AFTER_MS);
+    const { run, key } = this;
+    this.request = key;
+    this.timer = setTimeout(() => this.heed(this.fetch(run, key)), AFTER_MS);
   }
 
   private async fetch(run: string, request: string): Promise<void> {
