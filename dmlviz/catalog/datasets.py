@@ -87,7 +87,8 @@ class Datasets(Catalog[DatasetSpec]):
     def _look(self, name: str) -> DatasetSpec | None:
         """Return the description of an imported data set: that of its folder, or else that of a run."""
         for root in () if name in self._in_folders else self._search_paths():
-            spec = _spec_of(custom_datasets.load_description(root, name) or {})
+            described = custom_datasets.load_description(root, name)
+            spec = None if described is None else _spec_of(described)
             if spec is not None and spec.name == name:
                 self._in_folders[name] = spec
                 break
