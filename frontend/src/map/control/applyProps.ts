@@ -66,9 +66,11 @@ export class PropsReceiver {
     const { before } = this;
     const differ = (...names: (keyof MapData)[]) =>
       names.some((name) => JSON.stringify(data[name]) !== JSON.stringify(before?.[name]));
-    const items = !before || differ("dataset", "labels_url", "n");
+    const items = !before || differ("dataset", "classes", "n");
+    const labels = items || differ("labels_url"); // once the pictures are there, labels come with them: the map stays
     if (data.projects) this.followView(data, items);
     if (items) this.setItems(data);
+    if (labels) this.fetchLabels(data);
     if (items || differ("sprites")) this.setSprites(data);
     if (items || differ("nearest_url")) this.setNearest(data);
     if (differ("run")) state.model.neighbors = [];
@@ -76,7 +78,10 @@ export class PropsReceiver {
       this.parts.orbit.flat = data.turn ?? null;
       stream.renew({ run: data.run, pid: state.pid, begun: data.begun });
       this.heed(this.follow(data, state.pid, differ("replays")));
-    } else if (differ("replays")) this.parts.playback.restart();
+    } else {
+      if (labels) this.heed(this.relabel());
+      if (differ("replays")) this.parts.playback.restart();
+    }
     if (differ("run", "awaits", "queued")) this.awaitProjection(data);
     if (differ("subset")) this.parts.subset.arrive(data.subset?.bits ?? null);
     this.placeQuery();
@@ -104,13 +109,30 @@ export class PropsReceiver {
     state.colors = groupColors(classes, state.theme);
     this.hasLabels = false;
     scene.setModel(state.model);
-    playback.shown = null;
+    playback.forget(); // what it plays has not these items
     layout.legend.setGroups("Classes", classes);
+  }
+
+  private fetchLabels(data: MapData): void {
     this.labels = loadLabels(data).then((labels) => {
       if (labels.length < data.n) throw new Error(`the labels are ${labels.length}; the map has ${data.n} items`);
       return labels;
     });
     this.labels.catch(() => {}); // reported by the code that awaits them
+  }
+
+  private async relabel(): Promise<void> {
+    const { state, repaint, trouble } = this.parts;
+    const { model } = state;
+    try {
+      const labels = await this.labels;
+      if (state.model !== model || this.isDestroyed) return;
+      model.labels = labels;
+      repaint();
+      this.publishSelection();
+    } catch (error) {
+      trouble(messageOf(error));
+    }
   }
 
   private setSprites({ sprites }: MapData): void {

@@ -60,22 +60,27 @@ export class Playback extends PlayState {
   }
 
   follow(source: PlaybackSource): void {
+    this.presenter.pace = this.shown ? SWITCH_S : 0;
+    this.forget();
+    this.source = source;
+    this.frames = new Frames({ ...source, fed: stream.frame });
+    this.leave = stream.subscribe(source.run, (event) => this.onEvent(event), source.pid);
+    this.on.change();
+  }
+
+  /** Follow nothing: what comes of a run that was followed is not for this stage. */
+  forget(): void {
     const { presenter } = this;
     this.leave();
-    this.source = source;
+    this.source = this.frames = this.shown = null;
     this.timeline = emptyTimeline();
     this.player = Object.assign(new Player(), { speed: this.player.speed });
-    this.frames = new Frames({ ...source, fed: stream.frame });
     presenter.target = null;
     presenter.dropStretch();
     this.hasStarted = false;
     this.saidEnd = false;
-    presenter.pace = this.shown ? SWITCH_S : 0;
-    this.shown = null;
     this.interval = new LiveInterval();
     this.prefetcher.anchor = null;
-    this.leave = stream.subscribe(source.run, (event) => this.onEvent(event), source.pid);
-    this.on.change();
   }
 
   /** True if it follows this run or projection already; a new one waits for its items' labels. */

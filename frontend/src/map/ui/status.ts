@@ -56,7 +56,7 @@ export function statusOf(
 function waiting(timeline: Timeline): string {
   if (timeline.state === "failed") return `${timeline.reason || "The run failed."} It ended before its first map.`;
   if (timeline.queue) {
-    return timeline.queue.phase === "queued" ? "Not begun yet" : "Starting …";
+    return timeline.queue.phase === "queued" ? "Not begun yet" : "Starting a worker …";
   }
   if (timeline.state === "running") return timeline.phase || "Waiting for the first frame …";
   if (timeline.state === "stopped") return "Stopped before its first map.";
