@@ -40,6 +40,7 @@ LABELS = {
     "missing among texts": (pd.Series(["b", np.nan, "a", "b"]), [1, 2, 0, 1], ["a", "b", "no label"]),
     "None": ([None, "a", None, "a"], [1, 0, 1, 0], ["a", "no label"]),
     "an empty text": (["", "a", " ", "a"], [1, 0, 1, 0], ["a", "no label"]),
+    "turned around": (["\u202eb", "a\u2066b", "b\n", "a"], [2, 1, 2, 0], ["a", "a b", "b"]),
     "a category": (pd.Categorical(["b", None, "a", "b"]), [1, 2, 0, 1], ["a", "b", "no label"]),
     "nullable": (pd.array([10, None, 9, 9], dtype="Int64"), [1, 2, 0, 0], ["9", "10", "no label"]),
     "floats that were whole": (np.array([10.0, np.nan, 9.0, 9.5]), [2, 3, 0, 1], ["9", "9.5", "10", "no label"]),

@@ -1,6 +1,7 @@
 """A map of embeddings as a component of Streamlit."""
 
 import io
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
@@ -16,6 +17,7 @@ __all__ = ["View", "embedding_map"]
 _COLUMNS, _TILES = 100, 10_000  # of a sheet of pictures
 _NO_LABEL = "no label"  # the map draws this class gray
 _MAX_CLASSES = 65_535
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")  # not seen, or they turn a line around
 
 
 class View(NamedTuple):
@@ -139,7 +141,7 @@ def _text(label: Any) -> str:
         label = int(label)  # pandas writes whole numbers like this where one is missing
     if isinstance(label, bytes):
         label = label.decode(errors="replace")
-    return str(label).strip() or _NO_LABEL
+    return _CONTROL.sub(" ", str(label)).strip() or _NO_LABEL
 
 
 def _order(text: str) -> tuple[bool, float, str]:
