@@ -67,7 +67,7 @@ CORE = Part(
     kinds={
         "train": Kind("dmlviz.workers.kinds:train"),
         "project": Kind("dmlviz.workers.kinds:project"),
-        "features": Kind("dmlviz.workers.features:compute_features"),
+        "features": Kind("dmlviz.workers.kinds:compute_features"),
         "answer": Kind("dmlviz.workers.answers:prepare_answer"),
         "export": Kind("dmlviz.workers.answers:export", "answer"),
         "archive": Kind("dmlviz.workers.answers:archive", "answer"),

@@ -10,16 +10,20 @@ from dmlviz.catalog.glossary import GLOSSARY
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
-from dmlviz.catalog.parameters import Catalog
+from dmlviz.catalog.parameters import TABLES, Catalog
 from dmlviz.config.training import TrainConfig
 from dmlviz.storage.text import counted
 
 DIMENSIONS = (2, 3, 8, 16, 32, 64, 128, 256)
 NO_MINER = "None (whole batch)"
-DATA, NET, LOSS = "Data and batches", "Net", "Loss and miner"
-OPTIMIZER, LENGTH, EVALUATION = "Optimizer", "Length and seed", "Evaluation during training"
-GROUPS = (DATA, NET, LOSS, OPTIMIZER, LENGTH, EVALUATION)
-
+GROUPS = (
+    "Data and batches",
+    "Net",
+    "Loss and miner",
+    "Optimizer",
+    "Length and seed",
+    "Evaluation during training",
+)
 Titles = Mapping[Any, str]
 
 
@@ -107,202 +111,72 @@ def _among(titles: Titles) -> Callable[[TrainConfig], Titles]:
     return lambda config: titles
 
 
-# In the order of menus, and of what stands on the card of a run.
-FIELDS = {
-    "dataset": SettingField(
-        title="Data",
-        group=DATA,
-        words="dataset",
-        options=_of(
-            DATASETS, lambda s: [*dict.fromkeys([*DATASETS, s.dataset])]
-        ),  # of a run it may be on another machine
-        help=lambda s: s.dataset_spec.summary,
-        short=lambda s: s.dataset_spec.title,
-    ),
-    "loss": SettingField(
-        title="Loss",
-        group=LOSS,
-        options=_of(LOSSES),
-        varied=True,
-        help=GLOSSARY["loss"].text,
-        short=lambda s: LOSSES[s.loss].title,
-    ),
-    "miner": SettingField(
-        title="Miner",
-        group=LOSS,
-        options=_miners,
-        has_meaning=lambda s: s.loss_spec.tuple_kinds and not s.sampler_spec.tuple_kind,
-        varied=True,
-        help=GLOSSARY["miner"].text,
-        short=lambda s: "" if s.miner is None else MINERS[s.miner].title,
-    ),
-    "net": SettingField(
-        title="Net",
-        group=NET,
-        options=_of(NETS, lambda s: nets_for(s.dataset_spec)),
-        varied=True,
-        help=lambda s: NETS[s.net].summary,
-        short=lambda s: NETS[s.net].title,
-    ),
-    "embedding_dim": SettingField(
-        title="Dimensions",
-        group=NET,
-        words="dimensions",
-        options=lambda s: {number: str(number) for number in sorted({*DIMENSIONS, s.embedding_dim})},
-        varied=True,
-        help=GLOSSARY["dimension"].text,
-        short=lambda s: f"{s.embedding_dim}-d {'sphere' if s.normalize else 'free'}",
-    ),
-    "normalize": SettingField(
-        title="Space",
-        group=NET,
-        words="space",
-        options=_among({True: "Sphere", False: "Free"}),
-        varied=True,
-        help=GLOSSARY["space"].text,
-    ),
-    "steps": SettingField(
-        title="Steps",
-        group=LENGTH,
-        step=100,
-        most=lambda s: max(20_000, s.steps),  # the command line goes on
-        varied=True,
-        help=GLOSSARY["step"].text,
-        short=lambda s: counted(s.steps, "step"),
-    ),
-    "sampler": SettingField(
-        title="Batches",
-        group=DATA,
-        words="batches",
-        options=_of(SAMPLERS),
-        varied=True,
-        help=lambda s: s.sampler_spec.summary,
-    ),
-    "classes_per_batch": SettingField(
-        title="P classes",
-        group=DATA,
-        has_meaning=lambda s: s.sampler_spec.by_class,
-        varied=True,
-        help=GLOSSARY["batch"].text,
-    ),
-    "images_per_class": SettingField(
-        title="K images per class", group=DATA, has_meaning=lambda s: s.sampler_spec.by_class, varied=True
-    ),
-    "batch_size": SettingField(
-        title="Batch size", group=DATA, has_meaning=lambda s: not s.sampler_spec.by_class, varied=True
-    ),
-    "optimizer": SettingField(
-        title="Optimizer",
-        group=OPTIMIZER,
-        options=_among({"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSprop"}),
-        varied=True,
-        help=GLOSSARY["optimizer"].text,
-    ),
-    "learning_rate": SettingField(
-        title="Learning rate", group=OPTIMIZER, step=1e-4, varied=True, help=GLOSSARY["learning-rate"].text
-    ),
-    "schedule": SettingField(
-        title="Schedule",
-        group=OPTIMIZER,
-        options=_among({"constant": "Constant", "cosine": "Cosine", "linear": "Linear", "step": "Step"}),
-        varied=True,
-        help=GLOSSARY["schedule"].text,
-    ),
-    "weight_decay": SettingField(
-        title="Weight decay", group=OPTIMIZER, step=1e-4, varied=True, help=GLOSSARY["weight-decay"].text
-    ),
-    "corrections": SettingField(
-        title="Corrections", group=DATA, short=lambda s: "labels corrected" if s.corrections else ""
-    ),
-    "label_noise": SettingField(
-        title="Wrong labels",
-        group=DATA,
-        step=0.05,
-        short=lambda s: f"{s.label_noise:.0%} of labels wrong" if s.label_noise else "",
-    ),
-    "use_labels": SettingField(
-        title="Labels",
-        group=DATA,
-        words="labels",
-        options=_among({True: "Used", False: "Unused"}),
-        help="Unused: loss and miner never see a label. The positives of an image are its other views, and scores are "
-        "read out with labels afterwards.",
-        short=lambda s: "" if s.use_labels else "labels unused",
-    ),
-    "views": SettingField(title="Views", group=DATA, short=lambda s: f"{s.views} views" if s.views > 1 else ""),
-    "augmentation": SettingField(
-        title="Augmentation", group=DATA, short=lambda s: "augmented" if s.augmentation else ""
-    ),
-    "projection_dim": SettingField(
-        title="Projection head",
-        group=NET,
-        step=8,
-        short=lambda s: f"{s.projection_dim}-d head" if s.projection_dim else "",
-    ),
-    "unfrozen_blocks": SettingField(
-        title="Unfrozen blocks",
-        group=NET,
-        most=lambda s: blocks_of(s.dataset_spec),
-        has_meaning=lambda s: blocks_of(s.dataset_spec),
-        varied=True,
-        help="0: only the head learns, on features computed once. More: so many of the backbone's last blocks are "
-        "trained, too, on the images themselves, which can then be augmented. Meant for a GPU.",
-        short=lambda s: f"unfrozen blocks: {s.unfrozen_blocks}" if s.unfrozen_blocks else "",
-    ),
-    "second_labels": SettingField(
-        title="Labels of loss b",
-        group=LOSS,
-        words="labels of loss b",
-        options=_second_labels,
-        has_meaning=lambda s: len(_second_labels(s)) > 1 and s.loss_spec.parts({}),
-        help="Two branches on one embedding, as for vehicles: loss a sees the identity, loss b a second label, say the "
-        "model. The miner chooses for loss a alone.",
-        short=lambda s: f"second labels: {s.second_labels}" if s.second_labels else "",
-    ),
-    "frozen_batch_norm": SettingField(
-        title="Batch norm",
-        group=NET,
-        words="batch norm",
-        options=_among({False: "Trained", True: "Frozen"}),
-        has_meaning=lambda s: has_batch_norm(s.dataset_spec, s.net, s.unfrozen_blocks),
-        help="Frozen: statistics and weights of batch normalization stay as they are at the start. Meant for a "
-        "pretrained backbone; a net that begins untrained has no normalization then.",
-        short=lambda s: "batch norm frozen" if s.frozen_batch_norm else "",
-    ),
-    "mixed_precision": SettingField(
-        title="Precision",
-        group=OPTIMIZER,
-        words="precision",
-        options=_among({False: "32 bits", True: "Mixed"}),
-        has_meaning=lambda s: s.unfrozen_blocks or s.mixed_precision,
-        help="Mixed: the net computes with 16-bit numbers, weights and losses keep 32. Faster on a GPU and on "
-        "processors with instructions for bfloat16; slower on others.",
-        short=lambda s: "mixed precision" if s.mixed_precision else "",
-    ),
-    "seed": SettingField(
-        title="Seed",
-        group=LENGTH,
-        varied=True,
-        help=GLOSSARY["seed"].text,
-        short=lambda s: f"seed {s.seed}" if s.seed else "",
-    ),
-    "backbone_rate": SettingField(
-        title="Backbone rate", group=OPTIMIZER, step=0.01, has_meaning=lambda s: s.unfrozen_blocks
-    ),
-    "held_out_classes": SettingField(
-        title="Held-out classes",
-        group=DATA,
-        has_meaning=lambda s: len(s.dataset_spec.trainable_classes) == len(s.dataset_spec.classes),
-        help="Held out, to test generalization to new classes.",
-    ),
-    "validation_fraction": SettingField(title="Validation share", group=EVALUATION, step=0.05),
-    # These have no control on the form.
-    "max_train_images": SettingField(title="Training images", group=DATA),
-    "loss_params": SettingField(title="Parameters of the loss", group=LOSS),
-    "miner_params": SettingField(title="Parameters of the miner", group=LOSS),
-    "loss_learning_rate": SettingField(title="Rate of the loss", group=OPTIMIZER),
-    "momentum": SettingField(title="Momentum", group=OPTIMIZER),
-    "max_seconds": SettingField(title="Time limit", group=LENGTH),
-    "eval_subset_size": SettingField(title="Test images at a snapshot", group=EVALUATION),
-    "num_snapshots": SettingField(title="Snapshots", group=EVALUATION),
+# Of the fields of [field] in dmlviz/catalog/specs.toml what is a function, or made by one.
+_CODE: Mapping[str, Mapping[str, Any]] = {
+    "dataset": {
+        # That of a run may be on another machine.
+        "options": _of(DATASETS, lambda s: [*dict.fromkeys([*DATASETS, s.dataset])]),
+        "help": lambda s: s.dataset_spec.summary,
+        "short": lambda s: s.dataset_spec.title,
+    },
+    "loss": {"options": _of(LOSSES), "short": lambda s: LOSSES[s.loss].title},
+    "miner": {
+        "options": _miners,
+        "has_meaning": lambda s: s.loss_spec.tuple_kinds and not s.sampler_spec.tuple_kind,
+        "short": lambda s: "" if s.miner is None else MINERS[s.miner].title,
+    },
+    "net": {
+        "options": _of(NETS, lambda s: nets_for(s.dataset_spec)),
+        "help": lambda s: NETS[s.net].summary,
+        "short": lambda s: NETS[s.net].title,
+    },
+    "embedding_dim": {
+        "options": lambda s: {number: str(number) for number in sorted({*DIMENSIONS, s.embedding_dim})},
+        "short": lambda s: f"{s.embedding_dim}-d {'sphere' if s.normalize else 'free'}",
+    },
+    # The command line goes on beyond this.
+    "steps": {"most": lambda s: max(20_000, s.steps), "short": lambda s: counted(s.steps, "step")},
+    "sampler": {"options": _of(SAMPLERS), "help": lambda s: s.sampler_spec.summary},
+    "classes_per_batch": {"has_meaning": lambda s: s.sampler_spec.by_class},
+    "images_per_class": {"has_meaning": lambda s: s.sampler_spec.by_class},
+    "batch_size": {"has_meaning": lambda s: not s.sampler_spec.by_class},
+    "corrections": {"short": lambda s: "labels corrected" if s.corrections else ""},
+    "label_noise": {"short": lambda s: f"{s.label_noise:.0%} of labels wrong" if s.label_noise else ""},
+    "use_labels": {"short": lambda s: "" if s.use_labels else "labels unused"},
+    "views": {"short": lambda s: f"{s.views} views" if s.views > 1 else ""},
+    "augmentation": {"short": lambda s: "augmented" if s.augmentation else ""},
+    "projection_dim": {"short": lambda s: f"{s.projection_dim}-d head" if s.projection_dim else ""},
+    "unfrozen_blocks": {
+        "most": lambda s: blocks_of(s.dataset_spec),
+        "has_meaning": lambda s: blocks_of(s.dataset_spec),
+        "short": lambda s: f"unfrozen blocks: {s.unfrozen_blocks}" if s.unfrozen_blocks else "",
+    },
+    "second_labels": {
+        "options": _second_labels,
+        "has_meaning": lambda s: len(_second_labels(s)) > 1 and s.loss_spec.parts({}),
+        "short": lambda s: f"second labels: {s.second_labels}" if s.second_labels else "",
+    },
+    "frozen_batch_norm": {
+        "has_meaning": lambda s: has_batch_norm(s.dataset_spec, s.net, s.unfrozen_blocks),
+        "short": lambda s: "batch norm frozen" if s.frozen_batch_norm else "",
+    },
+    "mixed_precision": {
+        "has_meaning": lambda s: s.unfrozen_blocks or s.mixed_precision,
+        "short": lambda s: "mixed precision" if s.mixed_precision else "",
+    },
+    "seed": {"short": lambda s: f"seed {s.seed}" if s.seed else ""},
+    "backbone_rate": {"has_meaning": lambda s: s.unfrozen_blocks},
+    "held_out_classes": {"has_meaning": lambda s: len(s.dataset_spec.trainable_classes) == len(s.dataset_spec.classes)},
 }
+
+
+def _field(name: str, row: Mapping[str, Any]) -> SettingField:
+    row = {**row, **_CODE.get(name, {})}
+    if "term" in row:
+        row["help"] = GLOSSARY[row.pop("term")].text
+    if "choices" in row:
+        row["options"] = _among(dict(row.pop("choices")))
+    return SettingField(**row)
+
+
+FIELDS = {name: _field(name, row) for name, row in TABLES["field"].items()}

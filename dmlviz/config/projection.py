@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dmlviz.catalog.projection_checks import axes as projection_axes
-from dmlviz.catalog.projection_engines import Engine, declaration
-from dmlviz.catalog.projections import ProjectionSpec
+from dmlviz.catalog.projections import Engine, ProjectionSpec, declaration
 from dmlviz.config.base import Config
 from dmlviz.errors import UserError
 

@@ -10,6 +10,7 @@ from dmlviz.catalog.figures import FIGURES
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
+from dmlviz.export.page import TEMPLATES
 from dmlviz.figures import data
 from dmlviz.storage.csv_table import write_csv
 
@@ -17,21 +18,6 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 SCRIPT = "plotly.min.js"
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>body {{ margin: 0; }}</style>
-<script src="{script}"></script>
-</head>
-<body>
-{figure}
-</body>
-</html>
-"""
 PLOTLY_CONFIG = {"displaylogo": False, "responsive": True}
 
 
@@ -86,7 +72,7 @@ def _page(name: str, figure: "go.Figure", run: str) -> str:
         full_html=False, include_plotlyjs=False, default_height="100vh", div_id=name, config=PLOTLY_CONFIG
     )
     title = html.escape(f"{FIGURES[name].title} · {run}")
-    return PAGE.format(title=title, script=SCRIPT, figure=content)
+    return TEMPLATES["figure"].format(title=title, script=SCRIPT, figure=content)
 
 
 def _write_table(columns: dict[str, np.ndarray], file: IO[bytes]) -> None:

@@ -8,29 +8,15 @@ from markdown_it import MarkdownIt
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
-from dmlviz.export.page import BUILT
+from dmlviz.export.page import BUILT, TEMPLATES
 from dmlviz.export.site_builder import SiteBuilder, card
-from dmlviz.labs.keep import as_command
-from dmlviz.labs.lab_study import ready_made, study_rows
+from dmlviz.labs.lab_study import as_command, ready_made, study_rows
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.thumbnail import thumbnail
 
 if TYPE_CHECKING:
     from dmlviz.studies.study import Study
 
-PAGE = """<header>
-<nav><a href="../index.html">{site}</a></nav>
-<h1>{title}</h1>
-</header>
-<main class="lab" data-figures="{name}.bin">
-<p class="question">{question}</p>
-<details><summary>{guess}</summary><ol>{choices}</ol>{answer}</details>
-{figures}
-<h2>What the literature found</h2>
-{literature}
-</main>
-<footer>{measured}</footer>
-<script type="module" src="figures.js"></script>"""
 
 FIGURE = '<figure><div class="plot"></div></figure>'
 
@@ -64,7 +50,7 @@ def lab_page(name: str, site: str) -> str:
         f"{len(results)} trials on {DATASETS[info['dataset']].title}, {info['size']} size, on {info['machine']}. "
         f"The same with dmlviz: {as_command(name, info['size'], info['dataset'])}"
     )
-    return PAGE.format(
+    return TEMPLATES["lab"].format(
         site=html.escape(site),
         title=html.escape(lab.title),
         question=html.escape(lab.question),

@@ -8,40 +8,11 @@ from markdown_it import MarkdownIt
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.export.contents import LessonExport, RunExport
-from dmlviz.export.page import BUILT
+from dmlviz.export.page import BUILT, TEMPLATES
 from dmlviz.export.site_builder import SiteBuilder, card, map_of
 from dmlviz.export.site_runs import RunPage
 from dmlviz.lessons import Lesson
 from dmlviz.lessons.measurements import measured_after, measurement_table, task_measurements
-
-PAGE = """<header>
-<nav><a href="../index.html">{site}</a></nav>
-<h1>{title}</h1>
-<dl><div><dt>Lesson</dt><dd>{minutes} minutes</dd></div></dl>
-</header>
-<main class="lesson">
-<p class="question">{summary}</p>
-{text}
-{formulas}
-{tasks}
-</main>
-<footer>With dmlviz, the lesson trains these nets before your eyes, and goes on: open Learn, {title}.</footer>
-<script type="module" src="../formulas.js"></script>"""
-
-# Nothing but the style sheet shows the answer once a guess is made: the page needs no script for it.
-TASK = """<section class="task" id="task-{number}">
-<h2>{number}. {title}</h2>
-{question}
-{before}
-<fieldset><legend>Your guess</legend>
-{guesses}
-</fieldset>
-<div class="answer">
-{answer}
-{training}
-{after}
-</div>
-</section>"""
 
 GUESS = '<label{right}><input type="radio" name="task-{number}"> {guess}</label>'
 
@@ -83,7 +54,7 @@ def lesson_page(export: LessonExport, pages: Sequence[str], site: str, trained: 
         _task(number, export, measurement_table(values[:number]), pages[number - 1], trained or {})
         for number in range(1, len(values) + 1)
     ]
-    return PAGE.format(
+    return TEMPLATES["lesson"].format(
         site=html.escape(site),
         title=html.escape(lesson.title),
         minutes=lesson.minutes,
@@ -108,7 +79,7 @@ def _task(number: int, lesson: LessonExport, table: str, page: str, trained: Map
     measured = f"On all {images:,} test images of {data}, {after}."
     name = f"{lesson.lesson.name}-{number}"
     refused = trained.get(name)
-    return TASK.format(
+    return TEMPLATES["task"].format(
         number=number,
         training="" if refused is None else f"<p>{html.escape(refused)}</p>" if refused else TRAINING.format(task=name),
         title=html.escape(task.title),

@@ -10,7 +10,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.frames import Box
 from dmlviz.runs.projection_run import projected_items
-from dmlviz.storage.run_schema.fields import Scores
+from dmlviz.storage.run_schema.validation import Scores
 
 SCORE = "precision_at_1"
 

@@ -2,7 +2,9 @@
 
 import html
 import json
+import tomllib
 from importlib.resources import files
+from pathlib import Path
 from typing import IO, Any
 
 from dmlviz.catalog.datasets import DATASETS
@@ -16,37 +18,13 @@ from dmlviz.export.page_contents import page_contents
 from dmlviz.storage.text import counted
 
 BUILT = files("dmlviz") / "_frontend"
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="dmlviz">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-<dl>{facts}</dl>
-</header>
-<main><div id="workbench"></div></main>
-<footer>{measured}</footer>
-<noscript>The map needs JavaScript.</noscript>
-<script type="application/json" id="kept">{kept}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
+TEMPLATES = tomllib.loads(Path(__file__).with_name("templates.toml").read_text(encoding="utf-8"))
 
 
 def write_html(export: RunExport, file: IO[bytes]) -> None:
     """Write the page; raise UserError if the run or its projection is not finished."""
     contents = page_contents(export)
-    text = PAGE.format(
+    text = TEMPLATES["run"].format(
         title=html.escape(export.run.title),
         style=(BUILT / "standalone.css").read_text(encoding="utf-8"),
         script=(BUILT / "standalone.js").read_text(encoding="utf-8"),

@@ -20,7 +20,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
 from dmlviz.export.packed import Parts, pack_program, pack_weights
-from dmlviz.export.page import BUILT
+from dmlviz.export.page import BUILT, TEMPLATES
 from dmlviz.export.program.training import net_programs, objective_program, training_program, update
 from dmlviz.export.program.writer import Program
 from dmlviz.export.site_builder import site_page
@@ -30,14 +30,6 @@ PACKED_NETS = ("mlp", "small", "linear")
 BATCH = {"embedding_dim": 16, "images_per_class": 8, "sampler": "balanced", "steps": 300}
 MOST_TRAIN, MOST_TEST = 10_000, 2_000  # images of a larger data set that a page packs
 
-PAGE = """<header>
-{back}
-<h1>{title}</h1>
-</header>
-<main id="playground"><noscript>Training needs JavaScript.</noscript></main>
-<footer>This page trains on your own machine, with what came with it: it asks no server.</footer>
-<script type="application/json" id="kept">{kept}</script>
-<script type="module" src="{root}playground.js"></script>"""
 SCRIPTS = ("playground.js", "playground_worker.js")
 
 
@@ -110,7 +102,9 @@ def write_training(folder: Path, config: TrainConfig, root: Path | None = None) 
 def _page(title: str, datasets: Sequence[str], kept: dict[str, Any], back: str) -> str:
     kept = kept | {"datasets": {name: DATASETS[name].title for name in datasets}}
     packed = json.dumps(kept).replace("<", "\\u003c")
-    return site_page(title, PAGE.format(title=title, back=back, kept=packed, root=kept["root"]), kept["root"])
+    return site_page(
+        title, TEMPLATES["playground"].format(title=title, back=back, kept=packed, root=kept["root"]), kept["root"]
+    )
 
 
 def write_service_worker(folder: Path) -> None:

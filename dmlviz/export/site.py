@@ -13,7 +13,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import LessonExport, RunExport
-from dmlviz.export.page import BUILT
+from dmlviz.export.page import BUILT, TEMPLATES
 from dmlviz.export.site_builder import MAX_POINTS, SiteBuilder, card, map_of, map_picture, site_page
 from dmlviz.export.site_runs import RunPage, write_images, write_runs
 from dmlviz.ops.linear_projection import default_projection
@@ -25,14 +25,6 @@ MARK = "dmlviz-site.json"  # says that a folder is a site, so that it may be wri
 ADVICE = "choose fewer runs or lessons, or show the lessons on small images (--lesson-data digits)"
 TRAINS_HERE = "Train a net in your browser: choose loss and miner, watch the map, draw a digit."
 CARD_SCORES = ("precision_at_1", "map_at_r")
-
-INDEX = """<header>
-<h1>{title}</h1>
-</header>
-<main class="cards">
-{cards}
-</main>
-<footer>Made with dmlviz. This site needs no server but the one that hands out its files.</footer>"""
 
 
 def write_site(
@@ -120,7 +112,9 @@ def _write_index(site: SiteBuilder, pages: Sequence[RunPage]) -> None:
     ]
     runs = [card(f"runs/{page.name}", map_of(page.kept), page.kept.run.title, _scores(page.kept)) for page in pages]
     cards = [*playground, *site.cards, *runs, *site.last_cards]
-    site.page("index", site.title, INDEX.format(title=html.escape(site.title), cards="\n".join(cards)), root="")
+    site.page(
+        "index", site.title, TEMPLATES["index"].format(title=html.escape(site.title), cards="\n".join(cards)), root=""
+    )
 
 
 def _pixels(dataset: str, data_root: Path | None) -> str:

@@ -8,39 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from dmlviz.export.contents import LessonExport, RunExport
+from dmlviz.export.page import TEMPLATES
 from dmlviz.figures.palette import class_colors
-
-FRAME = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="dmlviz">
-<meta http-equiv="Content-Security-Policy" content="default-src 'self'; img-src 'self' data: blob:; \
-style-src 'self' 'unsafe-inline'; script-src 'self' blob: 'wasm-unsafe-eval'; \
-connect-src 'self' blob:; object-src 'none'; base-uri 'none'">
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="{root}style.css">
-<title>{title}</title>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
 
 
 def site_page(title: str, body: str, root: str = "../") -> str:
     """Return a whole page; `root` leads from it to the folder of the style sheet."""
-    return FRAME.format(root=root, title=html.escape(title), body=body)
+    return TEMPLATES["site"].format(root=root, title=html.escape(title), body=body)
 
-
-CARD = """<a class="card" href="{link}">
-<figure>{picture}</figure>
-<h2>{title}</h2>
-<p>{text}</p>
-</a>"""
 
 WIDTH, HEIGHT, BORDER = 320, 200, 12
 MAX_POINTS = 600
@@ -81,7 +56,9 @@ class SiteBuilder:
 
 def card(address: str, picture: str, title: str, text: str) -> str:
     """Return a card of the first page, which leads to the page at an address without its ending."""
-    return CARD.format(link=f"{address}.html", picture=picture, title=html.escape(title), text=html.escape(text))
+    return TEMPLATES["card"].format(
+        link=f"{address}.html", picture=picture, title=html.escape(title), text=html.escape(text)
+    )
 
 
 def map_of(export: RunExport) -> str:

@@ -13,21 +13,9 @@ from PIL import Image
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.packed import pack_net, pack_run
-from dmlviz.export.page import page_data, quality_note
+from dmlviz.export.page import TEMPLATES, page_data, quality_note
 from dmlviz.export.page_contents import MapContents, RunContents, projection_contents, run_contents
 from dmlviz.export.query_net import QueryNet, query_net
-
-PAGE = """<header>
-<nav><a href="../index.html">{site}</a></nav>
-<h1>{title}</h1>
-<dl>{facts}</dl>
-</header>
-<main id="run"><div id="workbench"></div></main>
-<footer>{measured}</footer>
-<noscript>The map needs JavaScript.</noscript>
-{preloads}
-<script type="application/json" id="kept">{kept}</script>
-<script type="module" src="../script.js"></script>"""
 
 PRELOAD = '<link rel="preload" href="{file}" as="fetch" crossorigin>'  # it comes while the script is on its way
 
@@ -138,7 +126,7 @@ def _body(page: RunPage, site: str, left_out: int) -> str:
     if page.net is not None:
         kept["query"] = page.net.description | {"url": f"{run.id}.net.bin"}
     facts = [f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd></div>" for k, v in page_data(page.kept)]
-    return PAGE.format(
+    return TEMPLATES["site_run"].format(
         site=html.escape(site),
         title=html.escape(run.title),
         facts="".join(facts),

@@ -6,8 +6,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from dmlviz.storage.run_schema.events import LINE, FailedEvent, Logged
-from dmlviz.storage.run_schema.fields import Scores, Sentence, StepNumber
-from dmlviz.storage.run_schema.validation import STRICT
+from dmlviz.storage.run_schema.validation import STRICT, Scores, Sentence, StepNumber
 
 
 class JobStartedEvent(Logged):

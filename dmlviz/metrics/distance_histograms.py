@@ -8,7 +8,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics.inputs import read_finite
-from dmlviz.ops.rough_distances import RoughDistances
+from dmlviz.ops.pairwise_numpy import RoughDistances
 from dmlviz.ops.squared_distances import for_each_chunk, rescale
 
 BINS = 80

@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlviz.metrics.inputs import LabeledEmbeddings
 from dmlviz.metrics.retrieval import Ranker, ranks_of_first_hits
-from dmlviz.ops.rough_distances import RoughDistances
+from dmlviz.ops.pairwise_numpy import RoughDistances
 from dmlviz.ops.squared_distances import SquaredDistances, for_each_chunk, rescale
 
 _BLOCK_ROWS = 64  # of exact distances

@@ -9,7 +9,7 @@ from dmlviz.data.class_names import MAX_NAME, UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.ops import labels as class_labels
 from dmlviz.ops.precision import narrowed, to_numbers
-from dmlviz.storage.run_schema.fields import MAX_STEPS
+from dmlviz.storage.run_schema.validation import MAX_STEPS
 from dmlviz.storage.text import one_line
 
 MAX_CLASSES = 65_535  # the page has two bytes for each label

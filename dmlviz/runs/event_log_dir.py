@@ -18,8 +18,7 @@ from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import Event, EventLog, LogFollower, is_run_id
 from dmlviz.storage.regular_file import open_regular
 from dmlviz.storage.run_schema.events import FrameMeta
-from dmlviz.storage.run_schema.fields import Scores
-from dmlviz.storage.run_schema.validation import OBJECT
+from dmlviz.storage.run_schema.validation import OBJECT, Scores
 
 State = Literal["running", "finished", "stopped", "failed", "interrupted", "damaged"]
 FINAL_STATES = ("finished", "stopped", "failed")

@@ -27,8 +27,7 @@ from dmlviz.storage.file_cache import kept_while_unchanged
 from dmlviz.storage.files import is_run_id
 from dmlviz.storage.run_schema.descriptions import METRICS, RUN
 from dmlviz.storage.run_schema.events import TRAINING_EVENT, TrainingEnd, TrainingEvent
-from dmlviz.storage.run_schema.fields import MAX_IMAGES
-from dmlviz.storage.run_schema.validation import read
+from dmlviz.storage.run_schema.validation import MAX_IMAGES, read
 from dmlviz.storage.text import one_line
 from dmlviz.training.batch_record import BatchRecord
 

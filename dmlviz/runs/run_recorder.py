@@ -32,7 +32,7 @@ from dmlviz.storage.run_schema.events import (
     StoppingEvent,
     TrainingEvent,
 )
-from dmlviz.storage.run_schema.fields import Scores
+from dmlviz.storage.run_schema.validation import Scores
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.diagnostics import TrainingMonitor
 from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, Started, Step, Stopped, Stopping

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dmlviz.storage.run_schema.fields import Precision, TupleKind
+from dmlviz.storage.run_schema.validation import Precision, TupleKind
 from dmlviz.training.batch_record import BatchRecord
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from dmlviz.ops.pairwise import gradients_may_overflow
-from dmlviz.storage.run_schema.fields import Precision as Name
+from dmlviz.storage.run_schema.validation import Precision as Name
 
 FIRST_SCALE = 1024.0  # torch begins with 65,536, which the first gradients of a loss of embeddings often exceed
 

@@ -28,10 +28,9 @@ from dmlviz.ops.reductions import masked_mean
 from dmlviz.ops.squared_distances import granted_threads
 from dmlviz.ops.stopping import stop_check
 from dmlviz.training import sampling
-from dmlviz.training.augmentation import Augmentation
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
-from dmlviz.training.labeled_images import LabeledImages
+from dmlviz.training.labeled_images import Augmentation, LabeledImages
 from dmlviz.training.optimizers import build_optimizer, build_schedule
 from dmlviz.training.precision import Precision
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks

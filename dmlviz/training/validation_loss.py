@@ -10,7 +10,7 @@ from torch import Tensor
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.miners.tuples import Pairs, Triplets, as_pairs
-from dmlviz.storage.run_schema.fields import TupleKind
+from dmlviz.storage.run_schema.validation import TupleKind
 from dmlviz.training.sampling import random_triplets
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dmlviz_app import routes
-from dmlviz_app.batch_explorer.distance_histograms import MAX_IMAGES
 from dmlviz_app.batch_explorer.payloads import COLUMNS
 from dmlviz_app.batch_explorer.protocol import BatchAnswer, DistancesAnswer
+from dmlviz_app.batch_explorer.routes import MAX_IMAGES
 from PIL import Image
 from pydantic import TypeAdapter
 from starlette.applications import Starlette

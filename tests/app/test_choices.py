@@ -91,7 +91,7 @@ def form() -> None:
     from dmlviz_app.forms.parameters import form_fields, form_values
     from dmlviz_app.forms.view_state import UIState
 
-    from dmlviz.catalog.projection_engines import REFERENCES
+    from dmlviz.catalog.projections import REFERENCES
 
     if "page.explore" not in st.session_state:
         st.session_state["page.explore"] = UIState(view="tsne", projection_overrides={"engine": "reference"})

@@ -6,8 +6,7 @@ from base64 import b64decode
 import numpy as np
 import pytest
 from dmlviz_app.answers.baseline_curves import BaselineCurves, baseline_curves
-from dmlviz_app.forms.seen_view import SeenView
-from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.selection import SeenView, Selection
 from dmlviz_app.forms.view_options import CURVES, QUERIES, SCORES
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.workbench import curves

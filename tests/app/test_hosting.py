@@ -5,9 +5,8 @@ import socket
 
 import pytest
 from dmlviz_app.people.cookies import COOKIE as BROWSER
-from dmlviz_app.people.identity import AccessSettings, Identity
+from dmlviz_app.people.identity import COOKIE, AccessSettings, AccessTokens, Identity
 from dmlviz_app.people.policy import Role
-from dmlviz_app.people.tokens import COOKIE, AccessTokens
 from dmlviz_app.server import monitoring_routes
 from dmlviz_app.server.host_name import HostNameMiddleware
 from dmlviz_app.server.middleware import middleware

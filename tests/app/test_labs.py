@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dmlviz_app.labs import state as labs
+from dmlviz_app.labs.files import has_planes, lab_planes, plane_sheet
 from dmlviz_app.labs.pair_game import KEPT, SHOWN, PairGame, threshold_props
 from dmlviz_app.labs.picture import has_picture, lab_picture, named_study
-from dmlviz_app.labs.planes import has_planes, lab_planes, plane_sheet
 from dmlviz_app.labs.protocol import LabPicture, LabPlanes
 from dmlviz_app.labs.state import LabsState, first_figure, view_lab
 from PIL import Image
@@ -20,11 +20,11 @@ from dmlviz.data.made.patches import PATCH, PLACES, make_scene_pair
 from dmlviz.data.made.pixels import affine_matrices, sample
 from dmlviz.data.made.town import TILES, build_town
 from dmlviz.errors import UserError
+from dmlviz.labs.kept_arrays import both_parts, some_test_images
 from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.margins import MARGINS, SEEN_CLASSES
 from dmlviz.labs.registry import LABS
-from dmlviz.labs.shown_images import both_parts, some_test_images
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.study import Study, create_study, study_id
 from dmlviz.studies.trial import TrialResult

@@ -3,8 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from dmlviz_app.forms.seen_view import SeenView
-from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.selection import SeenView, Selection
 from dmlviz_app.labs import state as labs
 from pyarrow import parquet
 

@@ -26,7 +26,7 @@ from dmlviz_app.learn.topics import QUESTIONS
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.projection_engines import REFERENCES
+from dmlviz.catalog.projections import REFERENCES
 from dmlviz.config import TrainConfig
 from dmlviz.labs.registry import LABS
 from dmlviz.lessons import LESSONS

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from dmlviz_app.forms.seen_view import SeenView
-from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.selection import SeenView, Selection
 from dmlviz_app.forms.training_settings import SETTINGS
 from dmlviz_app.forms.view_state import UIState
 

@@ -5,8 +5,7 @@ from base64 import b64decode, b64encode, urlsafe_b64encode
 
 import numpy as np
 import pytest
-from dmlviz_app.forms.seen_view import SeenView
-from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.selection import SeenView, Selection
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.widgets import url_state
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dmlviz import doctor
-from dmlviz.cli.doctor import _look_at, _table
-from dmlviz.doctor import Check
+from dmlviz.cli import doctor
+from dmlviz.cli.doctor import Check, _look_at, _table
 
 Usage = namedtuple("Usage", "total used free")
 

@@ -11,7 +11,7 @@ import torch
 from dmlviz import nets
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, write
-from dmlviz.nets.byte_images import from_bytes
+from dmlviz.export.onnx_file import from_bytes
 from dmlviz.runs.store import Runs
 
 RUN = "476b1d8df4e46879"  # comes with the program: digits, `small`, in the plane

@@ -21,8 +21,8 @@ from dmlviz.jobs.order import features as features_order
 from dmlviz.jobs.work import Work
 from dmlviz.nets import features as features_module
 from dmlviz.storage.file_lock import FileLock
-from dmlviz.workers import features as features_job
-from dmlviz.workers.features import compute_features
+from dmlviz.workers import kinds
+from dmlviz.workers.kinds import compute_features
 
 PICTURES = "custom-00000000fea70e55"
 
@@ -237,7 +237,7 @@ def test_a_file_without_the_weights_of_the_backbone_is_one_sentence(root, monkey
     assert not (root / "executed").exists()
     assert kept_weights(root, "resnet18") == []
 
-    monkeypatch.setattr(features_job, "MAX_UNPACKED_BYTES", 10_000)
+    monkeypatch.setattr(kinds, "MAX_UNPACKED_BYTES", 10_000)
     with zipfile.ZipFile(root / "bomb.pth", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/data/0", bytes(1_000_000))
     record = order(root, root / "bomb.pth")

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from dmlviz.labs.drawing import draw
-from dmlviz.labs.keep import as_command, as_csv, as_page, as_script
 from dmlviz.labs.lab import FigureRow, FigureSpec, PrintedRow
+from dmlviz.labs.lab_study import as_command, as_csv, as_page, as_script
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.thumbnail import NAMESPACE, thumbnail
 

@@ -13,7 +13,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.labs import shown_images
+from dmlviz.labs import kept_arrays
 from dmlviz.labs.few_shot import measure as few_shot
 from dmlviz.labs.few_shot.episode_map import draw_episode, episode_map
 from dmlviz.labs.gallery import measure as gallery
@@ -45,7 +45,7 @@ def small(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
     monkeypatch.setattr(few_shot, "EPISODES", 600)
     monkeypatch.setattr(few_shot, "FEWER_EPISODES", 10)
     monkeypatch.setattr(gallery, "DRAWS", 2)
-    shown_images.find_images.cache_clear()
+    kept_arrays.find_images.cache_clear()
 
 
 @cache

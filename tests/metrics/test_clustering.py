@@ -7,9 +7,8 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, normalized_mutual_info_score
 
-from dmlviz.metrics.clustering import normalized_information, pairwise_f1, scores
+from dmlviz.metrics.clustering import k_means, normalized_information, pairwise_f1, scores
 from dmlviz.metrics.inputs import read
-from dmlviz.ops.k_means import k_means
 
 
 def clumps(spread, n=200, classes=5, seed=0):

@@ -13,7 +13,7 @@ from dmlviz.metrics.first_hits import first_hits
 from dmlviz.metrics.inputs import read, read_query_and_gallery
 from dmlviz.metrics.retrieval import rank_gallery, scores
 from dmlviz.ops.compiled import compiled
-from dmlviz.ops.rough_distances import RoughDistances
+from dmlviz.ops.pairwise_numpy import RoughDistances
 from dmlviz.ops.squared_distances import SquaredDistances, rescale
 
 KEYS = ("precision_at_1", "recall_at_1", "recall_at_5", "recall_at_10", "r_precision", "map_at_r", "mrr", "map")

@@ -17,13 +17,12 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config.notes import cost_note
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.export.contents import RunExport
-from dmlviz.export.onnx_file import save_net
+from dmlviz.export.onnx_file import behind_backbone, save_net
 from dmlviz.export.query_net import query_net
 from dmlviz.export.weights import loading
 from dmlviz.jobs.order import LARGE_NET_FACTOR, training
 from dmlviz.nets import build
 from dmlviz.nets.backbones import Backbone
-from dmlviz.nets.byte_images import behind_backbone
 from dmlviz.nets.features import backbone_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
 from dmlviz.nets.torchvision_operators import register_missing

@@ -11,7 +11,7 @@ from dmlviz.errors import UserError
 from dmlviz.integrations.requirement import prepare_import
 from dmlviz.nets import NETS, backbones, build
 from dmlviz.nets.models import PooledPReLU, registry
-from dmlviz.training.augmentation import Augmentation
+from dmlviz.training.labeled_images import Augmentation
 
 QUICK = [name for name in NETS if name != "resnet18"]
 

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from sklearn.manifold import TSNE, trustworthiness
 from threadpoolctl import threadpool_limits
 
-from dmlviz.catalog.projection_engines import REFERENCES
+from dmlviz.catalog.projections import REFERENCES
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection import check, place_on, project, projection_quality, reference, registry

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from dmlviz_app.answers.item_neighbors import item_neighbors
 from dmlviz_app.clean.state import why_not
-from dmlviz_app.explore.export import export_panel
+from dmlviz_app.explore.toolbar import export_panel
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.workbench.current_view import RunView
 from dmlviz_app.workbench.projection_picker import start_projection

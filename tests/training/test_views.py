@@ -11,10 +11,10 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split
 from dmlviz.errors import UserError
 from dmlviz.metrics.probes import PROBES, knn_probe_accuracy
-from dmlviz.training.augmentation import MAX_DRAWS, Augmentation
 from dmlviz.training.batch_record import BatchRecord, recorded_steps
 from dmlviz.training.batch_terms import batch_terms
 from dmlviz.training.events import Finished, Snapshot
+from dmlviz.training.labeled_images import MAX_DRAWS, Augmentation
 from dmlviz.training.loop import train
 from dmlviz.training.trainer import Trainer
 from dmlviz.training.tuple_difficulty import classify_tuples

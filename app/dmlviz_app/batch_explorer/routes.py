@@ -2,18 +2,103 @@
 
 import asyncio
 from base64 import b64decode
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.pair_thresholds import PairThresholds
+from dmlviz.data.class_names import has_label
+from dmlviz.ops.pairwise_numpy import distances
+from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.training.tuple_difficulty import ComparingLoss
 from dmlviz_app.answers.cached_file import keep_file, kept_file
 from dmlviz_app.batch_explorer import payloads as batches
-from dmlviz_app.batch_explorer.distance_histograms import histograms
+from dmlviz_app.batch_explorer.payloads import encode_array
+from dmlviz_app.batch_explorer.protocol import DistancesAnswer
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.threads import ask_worker
+
+MAX_IMAGES = 800  # of the tracked ones: 319,600 pairs
+BINS = 240
+_MAX_ON_SPHERE = {"euclidean": 2.0, "sqeuclidean": 4.0, "cosine": 2.0}  # on the unit sphere
+
+
+def histograms(run: Run, step: int) -> DistancesAnswer:
+    """Pairs of one class and of two, counted by distance in `BINS` bins from 0 to `high`.
+
+    Raise RunNotFoundError where the run has no embeddings of that step.
+    """
+    path = run.path / "snapshots" / f"{step}.npy"
+    end = run.end
+    at_the_end = not path.exists() and end is not None and end.get("step") == step
+    if at_the_end:
+        path = run.path / "embeddings.npy"
+    if not path.exists():
+        raise RunNotFoundError(f"Run {run.id} has no embeddings at step {step:,}.")
+    thresholds = _thresholds(run, step)
+    snapshot_step = None if at_the_end else step
+    same, different, images, high = _histogram(run.path, snapshot_step, path.stat().st_mtime_ns, thresholds.measure)
+    return {
+        "step": step,
+        "measure": thresholds.measure,
+        "thresholds": thresholds,
+        "images": images,
+        "tracked": 0 if run.tracked_indices is None else len(run.tracked_indices),
+        "high": high,
+        "same": encode_array(same, "<u4"),
+        "different": encode_array(different, "<u4"),
+    }
+
+
+def _thresholds(run: Run, step: int) -> PairThresholds:
+    """Return the thresholds of the loss, with the weights that it had at the last batch that was kept."""
+    steps = [other for other in run.recorded_batch_steps if other <= step] or run.recorded_batch_steps[:1]
+    if steps:
+        comparing_loss = ComparingLoss.from_config(run.config, run.batch(steps[-1]))
+        return comparing_loss.thresholds
+    config = run.config
+    loss = LOSSES[config.loss]
+    if loss.parts(config.loss_params) or not DATASETS[config.dataset].trainable:  # the loss is not known
+        return PairThresholds("euclidean")
+    return loss.thresholds_for(config.loss_params, {})
+
+
+@lru_cache(maxsize=128)
+def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[np.ndarray, np.ndarray, int, float]:
+    run = Run(path)
+    labels, indices = run.labels, run.tracked_indices
+    x = run.embeddings if step is None else run.snapshot(step)
+    if labels is None or indices is None or x is None:
+        raise RunNotFoundError(f"Run {run.id} has no classes of its test images.")
+    sample = np.linspace(0, len(indices) - 1, min(MAX_IMAGES, len(indices))).round().astype(int)
+    x = np.asarray(x[indices[sample]] if step is None else x[sample], np.float32)
+    labels, sphere = labels[indices[sample]], run.config.normalize
+    mask = has_label(labels, DATASETS[run.config.dataset].classes)
+    finite = np.isfinite(x).all(axis=1) & (mask | ~mask.any())
+    x, labels = x[finite], labels[finite]
+    first, second = np.triu_indices(len(x), 1)
+    d = np.maximum(distances(x, measure)[first, second], 0)
+    same = labels[first] == labels[second]
+    high = _MAX_ON_SPHERE[measure] if sphere or measure == "cosine" else _round_up(float(d.max(initial=0)))
+    counts = [np.histogram(np.minimum(part, high), BINS, (0, high))[0] for part in (d[same], d[~same])]
+    return counts[0].astype(np.uint32), counts[1].astype(np.uint32), len(x), high
+
+
+def _round_up(value: float) -> float:
+    """Round up to the next of 1, 1.5, 2, 3, 4, 5, 7, 10 … times a power of ten."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(next(step * power for step in (1, 1.5, 2, 3, 4, 5, 7, 10) if step * power >= value * (1 - 1e-9)))
 
 
 def routes() -> list[Route]:
@@ -22,7 +107,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/batches/{step:int}.json", batch),
         Route("/runs/{run}/batches/{step:int}.png", sheet),
         Route("/runs/{run}/batches/{step:int}/terms.json", terms),
-        Route("/runs/{run}/distances/{step:int}.json", distances),
+        Route("/runs/{run}/distances/{step:int}.json", test_distances),
     ]
 
 
@@ -59,7 +144,7 @@ async def sheet(request: Request) -> Response:
 
 
 @access(Rule.RUN_READER)
-async def distances(request: Request) -> Response:
+async def test_distances(request: Request) -> Response:
     """Return the histogram of distances between test images."""
     run = personal(request).runs.get(request.path_params["run"])
     payload = await asyncio.to_thread(histograms, run, request.path_params["step"])

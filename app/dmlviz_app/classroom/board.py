@@ -9,7 +9,7 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.lessons import LESSONS
 from dmlviz_app.classroom.protocol import ClassroomBoardProps
-from dmlviz_app.forms.seen_view import SeenView
+from dmlviz_app.forms.selection import SeenView
 from dmlviz_app.people.classroom import Classroom
 from dmlviz_app.server.host_name import is_loopback, public_address
 from dmlviz_app.server.protocol import ROUTES

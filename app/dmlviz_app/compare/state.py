@@ -13,9 +13,7 @@ from dmlviz.config.fields import plain, text_of, words_of
 from dmlviz.errors import UserError
 from dmlviz.projection.alignment import rotation_onto
 from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
-from dmlviz_app.forms import seen_view
-from dmlviz_app.forms.seen_view import SeenView
-from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.selection import SeenView, Selection, ask
 from dmlviz_app.forms.view_options import COMPARED_CURVES, CURVES
 from dmlviz_app.forms.view_query import MAP
 from dmlviz_app.forms.view_state import UIState
@@ -79,7 +77,7 @@ class CompareState(UrlState):
     def select_images(self, selection: Selection | None) -> None:
         """Select these test images on both maps."""
         self.seen = replace(self.seen, selected=selection)
-        seen_view.ask(PAGE, {"select": "" if selection is None else selection.encode})
+        ask(PAGE, {"select": "" if selection is None else selection.encode})
 
     def select_twice(self, run: Run) -> None:
         """Select two maps of one run: those that are chosen if they differ, otherwise the last two nonlinear ones."""

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.projection_engines import programs
+from dmlviz.catalog.projections import programs
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE

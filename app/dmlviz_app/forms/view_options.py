@@ -2,8 +2,7 @@
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.figures import FIGURES
-from dmlviz.catalog.projection_engines import Engine, declarations
-from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.projections import PROJECTIONS, Engine, declarations
 from dmlviz.config import ProjectionConfig
 from dmlviz_app.widgets.protocol import MethodInfo
 

@@ -7,8 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from dmlviz.catalog.parameters import Parameter, Spec, brief, describe_unknown
-from dmlviz.catalog.projection_engines import REFERENCES
-from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.projections import PROJECTIONS, REFERENCES
 from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import TrainConfig
 from dmlviz.lessons import LESSONS, Task

@@ -7,14 +7,12 @@ from typing import Any
 import streamlit as st
 
 from dmlviz.catalog.parameters import Spec
-from dmlviz.catalog.projection_engines import REFERENCES, Engine, declaration, declarations
-from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
+from dmlviz.catalog.projections import PROJECTIONS, REFERENCES, Engine, ProjectionSpec, declaration, declarations
 from dmlviz.config import ProjectionConfig
 from dmlviz.lessons import LESSONS, Lesson, Task
 from dmlviz.runs.run import LIVE
-from dmlviz_app.forms import seen_view, view_query
-from dmlviz_app.forms.seen_view import SeenView
-from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms import view_query
+from dmlviz_app.forms.selection import SeenView, Selection, ask
 from dmlviz_app.forms.training_settings import FURTHER, SETTINGS, TrainingDraft
 from dmlviz_app.forms.view_options import OURS, PROJECTION_FIELDS, projection_views
 from dmlviz_app.widgets import url_state
@@ -209,7 +207,7 @@ class UIState(TrainingDraft, UrlState):
         """Select these test images on the map, and pin one of them."""
         self.seen = SeenView(self.seen.pinned if pinned is None else pinned, self.seen.step, selection)
         query = {"select": "" if selection is None else selection.encode}
-        seen_view.ask(PAGE, query if pinned is None else query | {"pin": str(pinned)})
+        ask(PAGE, query if pinned is None else query | {"pin": str(pinned)})
 
     def to_query(self) -> dict[str, str]:
         """Encode the state as URL parameters, without defaults and without what the browser writes."""

@@ -11,7 +11,7 @@ import streamlit as st
 from PIL import Image
 
 from dmlviz.labs.identity_nets import by_net
-from dmlviz.labs.shown_images import find_images
+from dmlviz.labs.kept_arrays import find_images
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.trial import TrialResult
 from dmlviz_app.labs.protocol import ThresholdNet, ThresholdPair, ThresholdProps

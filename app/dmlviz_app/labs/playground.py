@@ -5,8 +5,8 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs import terrapattern, tracking
 from dmlviz.studies.study import Study
+from dmlviz_app.labs.files import has_planes
 from dmlviz_app.labs.picture import has_picture
-from dmlviz_app.labs.planes import has_planes
 from dmlviz_app.labs.protocol import (
     LabPictureProps,
     LabPlanesProps,

@@ -11,13 +11,13 @@ from starlette.routing import Route
 from typing_extensions import TypedDict
 
 from dmlviz.errors import UserError
-from dmlviz.labs.keep import as_script
+from dmlviz.labs.lab_study import as_script
 from dmlviz.labs.registry import LABS
 from dmlviz.storage.text import one_line
 from dmlviz.studies.study import Study, study_id
 from dmlviz_app.answers.cached_file import computed_file
+from dmlviz_app.labs.files import lab_planes
 from dmlviz_app.labs.picture import named_study
-from dmlviz_app.labs.planes import lab_planes
 from dmlviz_app.labs.question import ask
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import AnswerFile

@@ -6,9 +6,8 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
-from dmlviz.labs.keep import as_command
 from dmlviz.labs.lab import Lab
-from dmlviz.labs.lab_study import cost_in_words, ready_made, study_rows
+from dmlviz.labs.lab_study import as_command, cost_in_words, ready_made, study_rows
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.thumbnail import thumbnail
 from dmlviz_app.labs import few_shot_episodes, gallery_shelf, gallery_size, pair_game, paper_tricks

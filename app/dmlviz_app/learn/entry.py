@@ -8,8 +8,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import METRICS, MetricSpec
 from dmlviz.catalog.miners import MinerSpec
 from dmlviz.catalog.parameters import LossSpec, Spec
-from dmlviz.catalog.projection_engines import REFERENCES
-from dmlviz.catalog.projections import ProjectionSpec
+from dmlviz.catalog.projections import REFERENCES, ProjectionSpec
 from dmlviz.config import TrainConfig
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.learn.catalog_index import (

@@ -10,8 +10,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dmlviz.errors import UserError
+from dmlviz_app.people.identity import COOKIE, AccessTokens
 from dmlviz_app.people.policy import Role
-from dmlviz_app.people.tokens import COOKIE, AccessTokens
 from dmlviz_app.server.headers import NO_STORE, YEAR_S
 from dmlviz_app.server.json_response import JSONResponse
 from dmlviz_app.server.monitoring_routes import STREAMLIT_METRICS

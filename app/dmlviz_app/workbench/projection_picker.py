@@ -7,8 +7,7 @@ import numpy as np
 import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
-from dmlviz.catalog.projection_engines import REFERENCES, Engine, declaration, programs
-from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
+from dmlviz.catalog.projections import PROJECTIONS, REFERENCES, Engine, ProjectionSpec, declaration, programs
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection import clamp_parameter, lowered

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from dmlviz_app.forms import seen_view
-from dmlviz_app.forms.seen_view import SeenView
+from dmlviz_app.forms.selection import SeenView, command
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import RunView
@@ -31,7 +30,7 @@ def view_props(page: str, run_views: Sequence[RunView], seen: SeenView, *, follo
         "n": component_props.sprite_props(run_views[0])["n"],
         "follows": follows,
         "known": seen.to_query() if follows else {},
-        "command": seen_view.command(page),
+        "command": command(page),
     }
 
 

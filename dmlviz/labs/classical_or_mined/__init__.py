@@ -99,7 +99,7 @@ def _planes(results: Sequence[TrialResult]) -> LinkedPlanes | None:
 
 
 def _plane_images(data: "Dataset") -> np.ndarray:
-    from dmlviz.labs.shown_images import both_parts
+    from dmlviz.labs.kept_arrays import both_parts
 
     return both_parts(data, SCORED)[0].images
 

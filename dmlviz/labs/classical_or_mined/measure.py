@@ -9,7 +9,7 @@ import numpy as np
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.labs.classical_or_mined import SCORED
-from dmlviz.labs.shown_images import both_parts
+from dmlviz.labs.kept_arrays import both_parts
 from dmlviz.labs.training import train_to_the_end
 from dmlviz.metrics import evaluate
 from dmlviz.studies.trial import Trial, TrialContext

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from dmlviz.labs.identity_nets import having, seed_rows
+from dmlviz.labs.kept_arrays import images_and_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.pictures import picture_grid
-from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import caveat, compare, mean_row
 from dmlviz.studies.trial import Size, Trial, TrialResult
 

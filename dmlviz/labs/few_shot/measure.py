@@ -9,7 +9,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.labs.few_shot import EMBEDDED, EPISODES, GROWTH, QUERIES, SHOTS, TASKS, TEST_WAYS
-from dmlviz.labs.shown_images import images_id
+from dmlviz.labs.kept_arrays import images_id
 from dmlviz.labs.training import embed, train_net
 from dmlviz.metrics.few_shot import episode_accuracies, episodes, nearest_prototype
 from dmlviz.studies.trial import Trial, TrialContext

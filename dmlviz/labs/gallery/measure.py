@@ -16,7 +16,7 @@ from dmlviz.labs.gallery import (
     FALSE_ALARMS,
     NEWCOMERS,
 )
-from dmlviz.labs.shown_images import images_id
+from dmlviz.labs.kept_arrays import images_id
 from dmlviz.labs.training import embed, embed_test_images, train_net
 from dmlviz.metrics.open_set import Identification, identification
 from dmlviz.ops.gallery import Gallery, Rule

@@ -105,7 +105,7 @@ def _planes(results: Sequence[TrialResult]) -> LinkedPlanes | None:
 
 
 def _plane_images(data: "Dataset") -> np.ndarray:
-    from dmlviz.labs.shown_images import some_test_images
+    from dmlviz.labs.kept_arrays import some_test_images
 
     return np.asarray(data.test.images[some_test_images(data, SEEN_CLASSES, KEPT_POINTS)])
 

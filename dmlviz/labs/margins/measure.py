@@ -8,8 +8,8 @@ import torch
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
+from dmlviz.labs.kept_arrays import some_test_images
 from dmlviz.labs.margins import KEPT_POINTS
-from dmlviz.labs.shown_images import some_test_images
 from dmlviz.labs.training import embed, train_to_the_end
 from dmlviz.metrics import evaluate
 from dmlviz.nets import build

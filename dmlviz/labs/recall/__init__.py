@@ -7,9 +7,9 @@ import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import metric_title
+from dmlviz.labs.kept_arrays import images_and_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.pictures import row_of_images
-from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import caveat, mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
 

@@ -8,7 +8,7 @@ import numpy as np
 from dmlviz import nets
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load, stratified_subset
-from dmlviz.labs.shown_images import images_id
+from dmlviz.labs.kept_arrays import images_id
 from dmlviz.labs.training import embed, train_to_the_end
 from dmlviz.metrics import curves, evaluate
 from dmlviz.ops.nearest_neighbors import NearestNeighbors

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, by_net, compared_trials, fields_of, having, seed_rows
-from dmlviz.labs.kept_arrays import kept_arrays
+from dmlviz.labs.kept_arrays import images_and_arrays, kept_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.pictures import picture_grid
-from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import mean_row, named_best
 from dmlviz.studies.trial import Size, Trial, TrialResult
 

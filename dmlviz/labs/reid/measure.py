@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 
 from dmlviz.data import load
 from dmlviz.data.dataset import Split
+from dmlviz.labs.kept_arrays import images_id
 from dmlviz.labs.reid import COLLAPSED_MAP, GALLERY_SIZES, RANKS, SIZES
-from dmlviz.labs.shown_images import images_id
 from dmlviz.labs.training import embed_test_images
 from dmlviz.metrics import evaluate
 from dmlviz.ops.nearest_neighbors import NearestNeighbors

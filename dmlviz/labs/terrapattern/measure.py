@@ -1,23 +1,58 @@
 """Measures how many of the most alike tiles of a large picture show the same kind of thing (the lab *terrapattern*)."""
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
 from dmlviz.data.dataset import Split
 from dmlviz.data.made.pixels import enlarge
 from dmlviz.data.made.town import build_town
+from dmlviz.errors import UserError
+from dmlviz.labs.answers import EmbeddedTiles, TilesQuestion
 from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
 from dmlviz.labs.pair_training import in_chunks, normalize
-from dmlviz.labs.training import keep_net, train_to_the_end
+from dmlviz.labs.terrapattern import CELL, LEAST_COLUMNS, MOST_COLUMNS
+from dmlviz.labs.training import fill_with_kept, keep_net, train_to_the_end
 from dmlviz.nets import build
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError
+
+
+def answer(question: TilesQuestion) -> EmbeddedTiles:
+    """Return where the tiles of a picture are in the embedding.
+
+    Args:
+        question: The picture, CELL · columns pixels a side.
+
+    Raises:
+        UserError: If the picture is too large or too small, or did not arrive whole.
+    """
+    columns = int(question["columns"])
+    if not LEAST_COLUMNS <= columns <= MOST_COLUMNS:
+        raise UserError(f"A picture has {LEAST_COLUMNS} to {MOST_COLUMNS} tiles in a row; got {columns}.")
+    pixels = np.frombuffer(b64decode(question["pixels"], validate=True), np.uint8)
+    if len(pixels) != (CELL * columns) ** 2:
+        raise UserError("The picture did not arrive whole; choose it again.")
+    grid = pixels.reshape(columns, CELL, columns, CELL).swapaxes(1, 2).reshape(-1, CELL, CELL)
+    spec = DATASETS[question["dataset"]]
+    net = _net(question["folder"], question["stamp"])
+    embeddings = directions(in_chunks(net, normalize(grid, spec.mean, spec.std)))
+    return EmbeddedTiles(embeddings=b64encode(embeddings.tobytes()).decode(), dimensions=DIMENSIONS)
+
+
+@lru_cache(maxsize=4)
+def _net(folder: str, stamp: int) -> nn.Module:
+    return fill_with_kept(build_net(CELL, 0), Path(folder))
+
 
 KS = (1, 2, 5, 10, 20, 50, 100, 200)
 DIMENSIONS = 32

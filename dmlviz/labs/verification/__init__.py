@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from dmlviz.labs.identity_nets import NETS, by_net, compared_trials, having, seed_rows
+from dmlviz.labs.kept_arrays import images_and_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
-from dmlviz.labs.shown_images import images_and_arrays
 from dmlviz.labs.statistics import caveat, compare, named_best
 from dmlviz.studies.trial import Size, Trial, TrialResult
 

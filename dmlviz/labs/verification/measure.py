@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dmlviz.data import load
-from dmlviz.labs.shown_images import images_id
+from dmlviz.labs.kept_arrays import images_id
 from dmlviz.labs.training import embed_test_images
 from dmlviz.labs.verification import FALSE_POSITIVE_RATES, SCORES
 from dmlviz.metrics.verification import area, operating_points

@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
-from dmlviz.storage.run_schema.fields import (
+from dmlviz.storage.run_schema.validation import (
     MAX_IMAGES,
+    STRICT,
     Device,
     Id,
     Number,
@@ -17,7 +18,6 @@ from dmlviz.storage.run_schema.fields import (
     Timestamp,
     Word,
 )
-from dmlviz.storage.run_schema.validation import STRICT
 
 ClassCount = Annotated[int, Field(ge=0, le=100_000)]
 

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypeVar
 from pydantic import AfterValidator, Discriminator, Field, TypeAdapter
 from typing_extensions import TypeAliasType, TypedDict
 
-from dmlviz.storage.run_schema.fields import (
+from dmlviz.storage.run_schema.validation import (
     MAX_COORDINATE,
     MAX_IMAGES,
+    STRICT,
     Coordinate,
     Count,
     Device,
@@ -26,7 +27,6 @@ from dmlviz.storage.run_schema.fields import (
     TupleKind,
     Word,
 )
-from dmlviz.storage.run_schema.validation import STRICT
 
 D = TypeVar("D", bound=Any)
 Dims = Annotated[int, Field(ge=2, le=3)]

@@ -1,11 +1,27 @@
 // Help in the row of the pages; on a phone also the bar at the bottom, with what a hand needs first.
-import type { HelpProps } from "../protocol.ts";
 import { bus } from "../lib/bus.ts";
 import { h, icon } from "../lib/dom.ts";
-import { KEYS } from "../lib/mapKeys.ts";
-import { mount, type ComponentArguments } from "../lib/mount.ts";
-import { change, current, follow, openSettings, take } from "./steps.ts";
+import { type ComponentArguments, mount } from "../lib/mount.ts";
+import type { HelpProps } from "../protocol.ts";
 import style from "./help.css";
+import { change, current, follow, openSettings, take } from "./steps.ts";
+
+/** The keys of a map, in the order in which Help lists them; map/control/keys.ts says what each does. */
+export const KEYS: [keys: string, does: string][] = [
+  ["Space", "play or pause"],
+  [", and .", "one frame back or on"],
+  ["Arrow keys", "from point to point"],
+  ["+, − and Home", "zoom, fit the map"],
+  ["V, L and B", "move, lasso, box"],
+  ["X", "show the selection alone"],
+  ["A and W", "project it alone, or all again"],
+  ["N, T, D, P, M and I", "names, trails, contours, pictures, markers, training images"],
+  ["O", "outline of the map"],
+  ["F", "full screen, with title, step and score"],
+  ["G", "the same, larger: for a projector"],
+  ["Ctrl+Z and Ctrl+Y", "undo, redo"],
+  ["Esc", "clear pin and selection"],
+];
 
 const ICONS = {
   train: "M4.5 2.6v10.8L13.2 8Z",

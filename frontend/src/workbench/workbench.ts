@@ -1,22 +1,85 @@
 // Everything that shows a run, or two side by side, on one store: maps, inspectors, scores, loss curve, a closer look.
 // The app mounts it as one component; an exported page, a site and a notebook mount the same one on a packed run.
-import type { DetailProps, Source, WorkbenchProps } from "../protocol.ts";
 import { within } from "../lib/boundary.ts";
 import { h, wholeNames } from "../lib/dom.ts";
-import { mount, type ComponentArguments } from "../lib/mount.ts";
+import { type ComponentArguments, mount } from "../lib/mount.ts";
 import renderMap from "../map/control/main.ts";
 import type { MapInput } from "../map/data/expandProps.ts";
+import type { DetailProps, Source, ViewProps, WorkbenchProps } from "../protocol.ts";
+import { Address } from "./address.ts";
 import renderDetail from "./detail/detail.tsx";
 import { followPins } from "./followPins.ts";
 import renderInspector from "./inspector/inspector.tsx";
 import renderLossCurve from "./loss_curve/lossCurve.tsx";
 import renderScores from "./scores/scores.tsx";
-import { ViewStore, pageStore } from "./store.ts";
-import { ViewLink } from "./viewLink.ts";
+import { pageStore, START, type ViewState, ViewStore } from "./store.ts";
+import { decodeView, encodeView } from "./urlCodec.ts";
 import style from "./workbench.css";
 
+const SNAPSHOT_MS = 400; // without a further change
+/** Fields that are sent to the server. */
+const HEARD = ["pinned", "step", "selected"] as const;
+
+type Snapshot = Pick<ViewState, (typeof HEARD)[number]>;
+
+let done = 0; // number of the newest command: a page that comes again brings its last one
+
+/** The link between the server and what is looked at: which run the page shows, commands, and snapshots of the view. */
+class ViewLink {
+  private address: Address;
+  private tell: ComponentArguments<ViewProps>["setStateValue"] = () => {};
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private leave: () => void;
+
+  constructor(
+    private props: ViewProps,
+    private store: ViewStore,
+  ) {
+    store.enter(props.page);
+    this.address = new Address(store);
+    this.leave = store.subscribe((change) => {
+      if (HEARD.some((name) => change.has(name))) this.schedule();
+    });
+  }
+
+  update(props: ViewProps, tell: ComponentArguments<ViewProps>["setStateValue"]): void {
+    this.props = props;
+    this.tell = tell;
+    this.address.show(props);
+    this.obey(props.command);
+    this.schedule();
+  }
+
+  private obey(command: ViewProps["command"]): void {
+    if (!command || command.number <= done) return;
+    done = command.number;
+    const reset: Partial<ViewState> = "select" in command.query ? { selected: null, reason: null } : {};
+    this.store.record();
+    this.store.set({ ...reset, ...decodeView(command.query, this.props) });
+  }
+
+  private schedule(): void {
+    clearTimeout(this.timer);
+    if (this.props.follows) this.timer = setTimeout(() => this.send(), SNAPSHOT_MS);
+  }
+
+  private send(): void {
+    const { state } = this.store;
+    const last: Snapshot = { ...START, ...decodeView(this.props.known, this.props) };
+    if (HEARD.every((name) => String(last[name]) === String(state[name]))) return;
+    const news = Object.fromEntries(HEARD.map((name) => [name, state[name]])) as unknown as Snapshot;
+    this.tell("snapshot", encodeView({ ...START, ...news }, this.props.dataset));
+  }
+
+  destroy(): void {
+    clearTimeout(this.timer);
+    this.leave();
+    this.address.destroy();
+  }
+}
+
 /** Input of the workbench, from the server or an exported page, which links its view with no server. */
-export type WorkbenchData = Omit<WorkbenchProps, "maps" | "view"> & {
+type WorkbenchData = Omit<WorkbenchProps, "maps" | "view"> & {
   maps: MapInput[];
   view?: WorkbenchProps["view"];
   pad?: unknown;

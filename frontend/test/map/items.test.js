@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test, { describe, it } from "node:test";
 import { tileOf, tileStyle } from "../../src/lib/sprites.ts";
-import { KEYS } from "../../src/lib/mapKeys.ts";
+import { KEYS } from "../../src/welcome/help.ts";
 import { isTaken, keyAction } from "../../src/map/control/keys.ts";
 import { expandProps } from "../../src/map/data/expandProps.ts";
 import { Model } from "../../src/map/data/model.ts";

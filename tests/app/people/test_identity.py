@@ -13,7 +13,7 @@ from dmlviz_app.people.cookies import COOKIE, load_key
 from dmlviz_app.people.identity import AccessSettings, Identity, access_settings
 from dmlviz_app.people.people import DEFAULT_LIMITS, GB, PeopleFile, Person, login_id, read_people
 from dmlviz_app.people.policy import ROLES, Role
-from dmlviz_app.server.identity_middleware import UserHeaderMiddleware, person_name
+from dmlviz_app.server.middleware import UserHeaderMiddleware, person_name
 from dmlviz_app.server.settings import Settings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dmlviz_app
 import pytest
-from dmlviz_app.server.identity_middleware import PERSON_HEADER
+from dmlviz_app.server.middleware import PERSON_HEADER
 
 from tests.app.people.real_server import SERVE, STREAMLIT, Page, RealServer
 from tests.processes import free_port

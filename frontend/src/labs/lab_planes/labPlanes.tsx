@@ -1,17 +1,123 @@
 // Maps of the same images side by side: who points at an image in one of them sees it in all.
-import { useEffect, useMemo, useRef } from "preact/hooks";
 import { decodeBase64 } from "../../lib/base64.ts";
-import { loadImage } from "../../lib/canvas.ts";
-import { useAnswer, useParts } from "../../lib/hooks.ts";
+import { circle, line, loadImage } from "../../lib/canvas.ts";
+import { context2d, pointerPlace } from "../../lib/dom.ts";
+import { useAnswer, useParts, useSide } from "../../lib/hooks.ts";
 import { classColors } from "../../lib/palette.ts";
-import { panel, themeOf, type Hosted } from "../../lib/panel.tsx";
+import { type Hosted, panel, themeOf } from "../../lib/panel.tsx";
 import { fetchJson, serverUrl } from "../../lib/server.ts";
-import { css, type Theme } from "../../lib/theme.ts";
+import { css, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { LabPlanes, LabPlanesProps, PlanePoints } from "../../protocol.ts";
-import { drawCircle, drawTemplates, RADIUS } from "./planeGeometry.ts";
-import { Plane, type Scene } from "./plane.tsx";
-import { angleTo, directions, fitOf, onCircle, place } from "./planeGeometry.ts";
 import style from "./labPlanes.css";
+import {
+  angleTo,
+  directions,
+  drawCircle,
+  drawTemplates,
+  fitOf,
+  nearest,
+  onCircle,
+  place,
+  type Points,
+  RADIUS,
+} from "./planeGeometry.ts";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+
+const REACH = 14; // pixels between the pointer and a point
+
+/** The content of a canvas; `under` draws beneath the points, in a square of side 1. */
+export interface Scene {
+  label: string;
+  places: Points;
+  labels: Uint8Array;
+  colors: Rgb[];
+  shows: (item: number) => boolean;
+  dims: (item: number) => boolean;
+  hollow: (item: number) => boolean;
+  radius: number;
+  opacity: number;
+  under?: (context: CanvasRenderingContext2D, theme: Theme) => void;
+  /** Draw a line from the middle to the mark: only directions count. */
+  spoke: boolean;
+}
+
+interface Pointed {
+  scene: Scene;
+  theme: Theme;
+  item: number;
+  point(this: void, item: number, event: PointerEvent): void;
+}
+
+/** The points are painted when they change, the mark on them with each item. */
+function Plane({ scene, theme, item, point }: Pointed) {
+  const [view, side] = useSide<HTMLCanvasElement>();
+  const base = useMemo(() => (side ? paintBase(scene, theme, side) : null), [scene, side]);
+  useLayoutEffect(() => {
+    if (view.current && base) paint(view.current, base, scene, theme, item);
+  }, [base, item]);
+  const find = (event: PointerEvent) => {
+    const isSeen = (item: number) => scene.shows(item) && !scene.dims(item);
+    const node = event.currentTarget as HTMLElement;
+    point(nearest(scene.places, ...pointerPlace(event, node), REACH / node.clientWidth, isSeen), event);
+  };
+  const listeners = {
+    onPointerMove: find,
+    onPointerDown: find,
+    onPointerLeave: (event: PointerEvent) => point(-1, event),
+  };
+  const size = side ? { width: side, height: side } : {};
+  return <canvas role="img" aria-label={scene.label} ref={view} {...size} {...listeners} />;
+}
+
+function paintBase(scene: Scene, theme: Theme, side: number): HTMLCanvasElement {
+  const base = document.createElement("canvas");
+  base.width = base.height = side;
+  const context = context2d(base);
+  context.save();
+  context.scale(side, side);
+  scene.under?.(context, theme);
+  context.restore();
+  const radius = scene.radius * devicePixelRatio;
+  for (const dim of [true, false]) {
+    for (let item = 0; item < scene.labels.length; item++) {
+      if (!scene.shows(item) || scene.dims(item) !== dim) continue;
+      const color = css(scene.colors[scene.labels[item]], dim ? 0.06 : scene.opacity);
+      circle(context, scene.places[2 * item] * side, scene.places[2 * item + 1] * side, radius);
+      if (scene.hollow(item)) {
+        context.strokeStyle = color;
+        context.lineWidth = devicePixelRatio;
+        context.stroke();
+      } else {
+        context.fillStyle = color;
+        context.fill();
+      }
+    }
+  }
+  return base;
+}
+
+function paint(node: HTMLCanvasElement, base: HTMLCanvasElement, scene: Scene, theme: Theme, item: number): void {
+  const context = context2d(node);
+  context.clearRect(0, 0, node.width, node.width);
+  context.drawImage(base, 0, 0);
+  if (item < 0 || !scene.shows(item)) return;
+  const [x, y] = [scene.places[2 * item] * node.width, scene.places[2 * item + 1] * node.width];
+  const ring = 7 * devicePixelRatio;
+  context.lineWidth = 2 * devicePixelRatio;
+  context.strokeStyle = css(theme.text);
+  if (scene.spoke) {
+    line(context, [node.width / 2, node.width / 2], [x, y]);
+  }
+  circle(context, x, y, ring);
+  context.fillStyle = css(scene.colors[scene.labels[item]]);
+  context.fill();
+  context.strokeStyle = css(theme.background);
+  context.lineWidth = 4 * devicePixelRatio;
+  context.stroke();
+  context.strokeStyle = css(theme.text);
+  context.lineWidth = 2 * devicePixelRatio;
+  context.stroke();
+}
 
 const TILE = 56; // pixels of the picture beside the pointer
 const PARTS = ["Test images", "Training images", "Both"];

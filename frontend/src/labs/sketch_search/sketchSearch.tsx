@@ -1,14 +1,101 @@
 // Photographs that a drawing finds, and one map of both domains: circles are photographs, crosses are sketches.
-import { useState } from "preact/hooks";
-import { loadImage } from "../../lib/canvas.ts";
-import { context2d } from "../../lib/dom.ts";
+import { circle, line, loadImage } from "../../lib/canvas.ts";
+import { context2d, pointerPlace } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
-import { useAnswer } from "../../lib/hooks.ts";
-import { panel, themeOf, type Hosted } from "../../lib/panel.tsx";
+import { useAnswer, useSide } from "../../lib/hooks.ts";
+import { classColors } from "../../lib/palette.ts";
+import { type Hosted, panel, themeOf } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
+import { css, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { SketchSearchProps, TwoDomains } from "../../protocol.ts";
-import { DomainMap } from "./domainMap.tsx";
+import { fitOf, nearest, place, type Points } from "../lab_planes/planeGeometry.ts";
 import style from "./sketchSearch.css";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+
+const REACH = 16; // pixels between the pointer and a point
+const MARK = 4.5; // pixels: half the size of a mark
+
+interface Pointed {
+  data: TwoDomains | null;
+  theme: Theme;
+  marked: number;
+  mark(this: void, pair: number): void;
+}
+
+function DomainMap({ data, theme, marked, mark }: Pointed) {
+  const [view, side] = useSide<HTMLCanvasElement>();
+  const places = useMemo(() => {
+    const own = data?.answer ? [data.answer.place] : [];
+    const points = Float32Array.from([...(data?.places.flat() ?? []), ...own].flat());
+    return place(points, fitOf(points, false));
+  }, [data]);
+  useLayoutEffect(() => {
+    if (view.current && side && data) paint(view.current, data, places, marked, theme);
+  });
+  const find = (event: PointerEvent) => {
+    const pairs = data?.garments.length ?? 0;
+    const node = event.currentTarget as HTMLElement;
+    const item = nearest(places, ...pointerPlace(event, node), REACH / node.clientWidth, (one) => one < 2 * pairs);
+    mark(item < 0 ? -1 : item % pairs);
+  };
+  const size = side ? { width: side, height: side } : {};
+  const label = "Photographs and sketches on one map";
+  return <canvas role="img" aria-label={label} ref={view} {...size} onPointerMove={find} onPointerDown={find} />;
+}
+
+function paint(node: HTMLCanvasElement, data: TwoDomains, places: Points, marked: number, theme: Theme): void {
+  const side = node.width;
+  const colors = classColors(data.names.length, theme.dark);
+  const pairs = data.garments.length;
+  const context = context2d(node);
+  context.clearRect(0, 0, side, side);
+  const at = (item: number) => [places[2 * item] * side, places[2 * item + 1] * side] as const;
+  for (let pair = 0; pair < pairs; pair++) {
+    context.strokeStyle = css(colors[data.garments[pair]], pair === marked ? 1 : 0.28);
+    context.lineWidth = (pair === marked ? 2.5 : 1) * devicePixelRatio;
+    line(context, at(pair), at(pairs + pair));
+  }
+  for (let pair = 0; pair < pairs; pair++) {
+    const color = colors[data.garments[pair]];
+    const size = (pair === marked ? 2 : 1) * MARK * devicePixelRatio;
+    context.fillStyle = css(color, 0.85);
+    circle(context, ...at(pair), size * 0.85);
+    context.fill();
+    cross(context, ...at(pairs + pair), size, color);
+  }
+  if (data.answer) paintOwn(context, data.answer, at, 2 * pairs, theme);
+}
+
+/** The drawing as a square, with a line to the nearest photograph that is on the map. */
+function paintOwn(
+  context: CanvasRenderingContext2D,
+  answer: NonNullable<TwoDomains["answer"]>,
+  at: (item: number) => readonly [number, number],
+  own: number,
+  theme: Theme,
+): void {
+  const [x, y] = at(own);
+  const first = answer.nearest.find(({ item }) => item >= 0);
+  context.strokeStyle = css(theme.text);
+  context.lineWidth = 2 * devicePixelRatio;
+  if (first) {
+    context.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
+    line(context, [x, y], at(first.item));
+    context.setLineDash([]);
+  }
+  const size = 7 * devicePixelRatio;
+  context.fillStyle = css(theme.text);
+  context.fillRect(x - size, y - size, 2 * size, 2 * size);
+  context.strokeStyle = css(theme.background);
+  context.strokeRect(x - size, y - size, 2 * size, 2 * size);
+}
+
+function cross(context: CanvasRenderingContext2D, x: number, y: number, size: number, color: Rgb): void {
+  context.strokeStyle = css(color);
+  context.lineWidth = 2 * devicePixelRatio;
+  line(context, [x - size, y - size], [x + size, y + size]);
+  line(context, [x - size, y + size], [x + size, y - size]);
+}
 
 function SketchSearch({ url, version, trial, variant, drawing, host }: Hosted<SketchSearchProps>) {
   const [{ pair, last, of }, mark] = useState({ pair: -1, last: -1, of: null as unknown });
