@@ -15,8 +15,7 @@ from dmlviz_app.feature import FEATURES
 from dmlviz_app.forms.view_options import projection_infos
 from dmlviz_app.server.access import Rule, access
 from dmlviz_app.server.answers import UnderWayError
-from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, JSONResponse
 from dmlviz_app.server.monitoring_routes import obstacles
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import services

@@ -1,9 +1,11 @@
-"""The specs of the export formats of a run."""
+"""The specs of the figures and the export formats of a run."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 from dmlviz.catalog.parameters import Catalog, Spec, specs
+
+FIGURES = Catalog("figure", specs(Spec, "figure"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from dmlviz.cleaning.decisions import CleaningRecord
 from dmlviz.cleaning.findings import TRAINING_IMAGE, Findings, ReviewRow, StoredFindings
-from dmlviz.cleaning.record import CleaningRecord
 from dmlviz.cleaning.search import find
 from dmlviz.cleaning.vector_search import pictures_of_vectors
 from dmlviz.data import data_root as resolved_root
@@ -23,7 +23,7 @@ COLUMNS = 20  # tiles in a row
 
 
 def clean_run(work: Work) -> None:
-    """Search training data, as `dmlviz.cleaning.record.cleaning` orders; an exception ends the job as "failed".
+    """Search training data, as `dmlviz.cleaning.decisions.cleaning` orders; an exception ends the job as "failed".
 
     Raises:
         UserError: If the folder holds no order, or another process is at it.

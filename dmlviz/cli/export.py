@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError

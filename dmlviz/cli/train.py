@@ -22,7 +22,7 @@ from dmlviz.cli.options import add_config_options
 from dmlviz.cli.project import map_summary
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.fields import FIELDS, GROUPS
-from dmlviz.config.notes import cost_note
+from dmlviz.config.training import cost_note
 from dmlviz.data import data_root
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError

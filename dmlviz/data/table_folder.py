@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmlviz.data.class_folders import TESTING, TRAINING
-from dmlviz.data.file_source import MAX_FILES, hidden_part
+from dmlviz.data.file_source import MAX_FILES, count_entries, hidden_part
 from dmlviz.data.hugging_face import SPLIT
 from dmlviz.data.table_file import METADATA, PICTURE_SUFFIXES, SUFFIXES, Choice, read_table_file, suffix_of
 from dmlviz.data.table_limits import MAX_TABLE_BYTES, check_size, too_large
-from dmlviz.data.zip_directory import count_entries
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:

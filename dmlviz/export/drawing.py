@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport

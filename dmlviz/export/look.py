@@ -23,7 +23,7 @@ class Look:
         hidden: Classes that are left out.
         step: The step that a figure is of; None for the last.
         selected: Images that a figure marks.
-        figure: Name of the figure, of `dmlviz.catalog.figures.FIGURES`.
+        figure: Name of the figure, of `dmlviz.catalog.export_formats.FIGURES`.
         width: Of a figure, in mm.
         scale: Of a PNG: 1 has 96 pixels an inch.
         color: What points are colored by, as the page's address names it.

@@ -9,7 +9,7 @@ import numpy as np
 
 from dmlviz import metrics
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.data.class_names import has_label, short_names
 from dmlviz.errors import UserError
 from dmlviz.figures.history import History, history

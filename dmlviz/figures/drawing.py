@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dmlviz import figures
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.errors import UserError
 from dmlviz.figures.data import Measured
 from dmlviz.figures.maps import draw_map

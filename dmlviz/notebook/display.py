@@ -17,8 +17,7 @@ from dmlviz.export.contents import RunExport, SpriteSheets
 from dmlviz.export.page_contents import RunContents, live_contents, page_contents
 from dmlviz.jobs.follower import Follower
 from dmlviz.notebook.widget import MapWidget
-from dmlviz.recording.dataset import recorded_dataset
-from dmlviz.recording.inputs import read_embeddings, read_labels, to_numpy
+from dmlviz.recording.inputs import read_embeddings, read_labels, recorded_dataset, to_numpy
 from dmlviz.recording.pictures import to_pictures
 from dmlviz.recording.run_writer import RunPlan, RunWriter
 from dmlviz.runs.run import Run

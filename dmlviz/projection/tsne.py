@@ -9,8 +9,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.affinities import conditional_probabilities, joint_probabilities, prune
-from dmlviz.projection.euclidean_form import prepare
-from dmlviz.projection.neighbors import nearest_others
+from dmlviz.projection.euclidean_form import nearest_others, prepare
 from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
 from dmlviz.projection.threads import Helpers, one_thread

@@ -12,9 +12,8 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.ops.compiled import compiled
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.neighbor_index import NeighborTable
-from dmlviz.projection.euclidean_form import prepare
+from dmlviz.projection.euclidean_form import nearest_others, prepare
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, graph, intersect_labels, membership_strengths
-from dmlviz.projection.neighbors import nearest_others
 from dmlviz.projection.progress import ProgressReporter
 from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
 from dmlviz.projection.threads import Helpers, one_thread

@@ -16,7 +16,6 @@ import numpy as np
 from dmlviz.config import ProjectionConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
-from dmlviz.recording.dataset import recorded_dataset, save_images
 from dmlviz.recording.inputs import (
     NotFiniteError,
     check_number,
@@ -24,6 +23,8 @@ from dmlviz.recording.inputs import (
     count_of,
     read_embeddings,
     read_labels,
+    recorded_dataset,
+    save_images,
 )
 from dmlviz.recording.messages import Message, SnapshotMessage, StepMessage
 from dmlviz.recording.pictures import to_pictures

@@ -15,7 +15,7 @@ from typing import IO
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
-from dmlviz.data.zip_directory import entries_in
+from dmlviz.data.file_source import entries_in
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.archive_checks import check_unpacked, invalid_export
 from dmlviz.runs.files import file_named

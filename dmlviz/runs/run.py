@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.config import TrainConfig
 from dmlviz.data.class_names import UNLABELED, known_labels
 from dmlviz.data.columns import FILE, read_columns
@@ -271,8 +271,8 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         """Draw a figure of the run, as in the drawer Curves.
 
         Args:
-            name: Name of the figure, as listed in `dmlviz.catalog.figures.FIGURES`: "roc", "recall_at_k", …; upper case
-                and lower case are the same.
+            name: Name of the figure, as listed in `dmlviz.catalog.export_formats.FIGURES`: "roc", "recall_at_k", …;
+                upper case and lower case are the same.
             **options: Options of that function of `dmlviz.figures`, as step=100 or dark=True.
 
         Raises:

@@ -31,8 +31,7 @@ from dmlviz.training import sampling
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
 from dmlviz.training.labeled_images import Augmentation, LabeledImages
-from dmlviz.training.optimizers import build_optimizer, build_schedule
-from dmlviz.training.precision import Precision
+from dmlviz.training.optimizers import Precision, build_optimizer, build_schedule
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
 from dmlviz.training.validation_loss import NAME as HEAD_ACCURACY
 from dmlviz.training.validation_loss import fixed_tuples, head_accuracy

@@ -42,9 +42,9 @@ def loss(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
 
 def lab(question: dict[str, Any], data_root: Path | None) -> Answer:
     """Ask the net of a lab."""
-    from dmlviz.labs import playground  # loads all labs
+    from dmlviz.labs import registry  # loads all labs
 
-    return playground.answer(question)
+    return registry.answer(question)
 
 
 def answer(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:

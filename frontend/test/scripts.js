@@ -18,7 +18,7 @@ import { aligned, pca } from "../src/projection/linear.ts";
 import { keptNeighbors, nearestOthers } from "../src/projection/neighbors.ts";
 import { affinities, conditionalProbabilities, TSNE } from "../src/projection/tsne.ts";
 import { curve, fuzzyGraph, UMAP } from "../src/projection/umap.ts";
-import { confidenceOf } from "../src/standalone/confidence.ts";
+import { confidenceOf } from "../src/standalone/queryNet.ts";
 
 const hex = (color) => "#" + color.map((value) => value.toString(16).padStart(2, "0")).join("");
 const themed = (color) => ({ light: hex(color.light), dark: hex(color.dark) });

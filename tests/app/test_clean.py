@@ -8,8 +8,8 @@ import pytest
 from dmlviz_app.clean import panel, payloads
 
 from dmlviz import add_data
+from dmlviz.cleaning.decisions import cleaning
 from dmlviz.cleaning.job import clean_run
-from dmlviz.cleaning.record import cleaning
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
 from dmlviz.jobs.work import Work

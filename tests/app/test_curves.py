@@ -15,7 +15,7 @@ from dmlviz_app.workbench.current_view import PageContext, RunView
 from dmlviz_app.workbench.random_queries import NEIGHBORS, rank
 
 from dmlviz import figures
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.catalog.metrics import metric_of, metric_title
 from dmlviz.cli.main import main
 from dmlviz.config import TrainConfig

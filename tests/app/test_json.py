@@ -9,7 +9,7 @@ from pathlib import Path
 import dmlviz_app
 import numpy as np
 import pytest
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import JSONResponse
 from safetensors.numpy import load_file, save_file
 from starlette.routing import Mount, Route
 

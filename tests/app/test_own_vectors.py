@@ -6,7 +6,7 @@ import pytest
 import streamlit as st
 
 from dmlviz import add_data
-from dmlviz.recording.dataset import recorded_dataset
+from dmlviz.recording.inputs import recorded_dataset
 from dmlviz.recording.run_writer import RunPlan, RunWriter
 from tests.app.pages import open_page
 

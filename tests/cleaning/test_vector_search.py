@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import dmlviz
+from dmlviz.cleaning.decisions import cleaning
 from dmlviz.cleaning.job import clean_run
-from dmlviz.cleaning.record import cleaning
 from dmlviz.data.corrections import load_corrections
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.errors import UserError
 from dmlviz.jobs.work import Work
-from dmlviz.recording.dataset import recorded_dataset, save_images
+from dmlviz.recording.inputs import recorded_dataset, save_images
 from dmlviz.recording.run_writer import RunPlan, RunWriter
 from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.run import Run

@@ -19,9 +19,9 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import file_source
+from dmlviz.data.file_source import count_entries
 from dmlviz.data.image_folder import import_image_folder
 from dmlviz.data.image_ops import decode_square
-from dmlviz.data.zip_directory import count_entries
 from dmlviz.errors import DataUnavailableError, UnknownNameError, UserError
 
 

@@ -21,7 +21,7 @@ from PIL import Image, ImageColor
 from pyarrow import parquet
 
 from dmlviz import data
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.config import ProjectionConfig
 from dmlviz.config.projection import pack_items
 from dmlviz.data import sprite_sheet

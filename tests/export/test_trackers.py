@@ -8,8 +8,7 @@ import pytest
 
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport
-from dmlviz.export.trackers import TRACKERS, log_run, tensorboard_run
-from dmlviz.export.trackers.content import settings, values_by_step
+from dmlviz.export.trackers import TRACKERS, log_run, settings, tensorboard_run, values_by_step
 from dmlviz.runs.store import Runs
 
 

@@ -13,7 +13,7 @@ import pytest
 from sklearn.metrics import auc
 
 from dmlviz import figures, metrics
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.figures import style

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from dmlviz.cleaning import search
+from dmlviz.cleaning.decisions import CleaningRecord, cleaning
 from dmlviz.cleaning.job import clean_run
-from dmlviz.cleaning.record import CleaningRecord, cleaning
 from dmlviz.errors import UserError
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
@@ -108,7 +108,7 @@ def test_findings_go_with_the_run_that_is_deleted_but_not_while_they_are_written
 
 SERVER = """
 import sys, time
-from dmlviz.cleaning.record import cleaning
+from dmlviz.cleaning.decisions import cleaning
 from dmlviz.jobs.scheduler import JobScheduler
 from pathlib import Path
 jobs = JobScheduler(Path(sys.argv[1]), slots=1, inference=False)

@@ -16,7 +16,7 @@ from dmlviz.labs.kept_arrays import NET
 from dmlviz.labs.pair_training import normalize
 from dmlviz.labs.patches import DRAWINGS
 from dmlviz.labs.patches.measure import build_patch_net
-from dmlviz.labs.playground import answer
+from dmlviz.labs.registry import answer
 from dmlviz.labs.terrapattern import measure as terrapattern
 from dmlviz.labs.tracking.measure import box_overlap, build_tracker
 from dmlviz.labs.training import fill_with_kept, keep_net

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from dmlviz import TrainConfig, add_features, data
 from dmlviz.catalog.backbones import BACKBONES, blocks_of
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.config.notes import cost_note
+from dmlviz.config.training import cost_note
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.onnx_file import behind_backbone, save_net
@@ -37,7 +37,7 @@ from dmlviz.search_api.service import SearchService
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.events import Finished, Snapshot, Started
 from dmlviz.training.loop import train
-from dmlviz.training.precision import Precision
+from dmlviz.training.optimizers import Precision
 from dmlviz.training.trainer import Trainer
 
 pytestmark = pytest.mark.slow

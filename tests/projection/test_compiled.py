@@ -14,7 +14,7 @@ from dmlviz.ops import all_neighbors
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.ops.neighbor_index import exact_table
 from dmlviz.ops.squared_distances import use_threads
-from dmlviz.projection import neighbors, project, projection_quality, quality, tsne_descent, umap, umap_forces
+from dmlviz.projection import euclidean_form, project, projection_quality, quality, tsne_descent, umap, umap_forces
 
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"iterations": 120}),
@@ -52,7 +52,7 @@ def test_a_map_of_many_points_names_the_recall_of_its_index_and_is_measured_by_e
     points += random.standard_normal(points.shape, np.float32)
     exact = project(points, config).quality
     assert "index_recall" not in exact.summary
-    monkeypatch.setattr(neighbors, "INDEXED_FROM", 3_000)
+    monkeypatch.setattr(euclidean_form, "INDEXED_FROM", 3_000)
     drawn = project(points, config)
     assert 0.97 <= drawn.quality.summary["index_recall"] < 1
     assert drawn.quality.summary["index_measured"] == 1_000

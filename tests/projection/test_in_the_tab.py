@@ -9,7 +9,7 @@ from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.projection import fuzzy_graph, project, tsne, umap
 from dmlviz.projection.affinities import conditional_probabilities
 from dmlviz.projection.alignment import align_by
-from dmlviz.projection.neighbors import nearest_others
+from dmlviz.projection.euclidean_form import nearest_others
 
 N, PERPLEXITY, NEIGHBORS, ITERATIONS = 300, 20, 12, 600
 MIN_DIST = (0.1, 0.0, 0.5, 0.99)

@@ -13,7 +13,7 @@ from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.errors import UserError
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.ops.pairwise_numpy import distances
-from dmlviz.recording.dataset import recorded_dataset
+from dmlviz.recording.inputs import recorded_dataset
 from dmlviz.recording.run_writer import RunPlan, RunWriter
 from dmlviz.runs import neighbor_table, per_query
 from dmlviz.runs.crops import combine, embed_crops, offsets, shift

@@ -12,7 +12,7 @@ from dmlviz_app.people import policy
 from dmlviz_app.people.people import Person
 from dmlviz_app.server.access import NO_ACCESS
 from dmlviz_app.server.services import Services
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 
 SHARE = "share"  # the parameter with the key
 KINDS: tuple[Literal["run", "dataset"], ...] = ("run", "dataset")  # the parameters that name what is shared

@@ -13,8 +13,7 @@ from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import EventLogDir
 from dmlviz_app.server.access import Rule, access, personal, while_visible
 from dmlviz_app.server.event_stream import event_hub
-from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED, JSONResponse
 from dmlviz_app.server.metrics import FIRST_FRAMES
 from dmlviz_app.server.services import Services
 

@@ -113,7 +113,7 @@ async def asked_agreement(request: Request, a: Run, b: Run) -> Agreement:
 
 
 def agreement_table(a: Run, b: Run, nearest_a: bytes, nearest_b: bytes) -> Agreement:
-    """Return the test images of each cell: {name: {"count", "bits"}}, bits as in frontend/src/lib/bitmask.ts.
+    """Return the test images of each cell: {name: {"count", "bits"}}, bits as in frontend/src/lib/base64.ts.
 
     Raise UserError where the two are not of the same images.
     """

@@ -34,8 +34,7 @@ from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes,
 from dmlviz_app.answers.protocol import Logits, TrackedItems
 from dmlviz_app.answers.table_rows import selected_rows_as_csv
 from dmlviz_app.server.access import Rule, access, data_not_found, personal
-from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED, JSONResponse
 from dmlviz_app.server.services import services
 from dmlviz_app.server.threads import ask_worker
 
@@ -210,7 +209,7 @@ async def column(request: Request) -> Response:
 
 @access(Rule.RUN_READER)
 async def rows(request: Request) -> Response:
-    """Test images with every column as CSV; the body has a bit for each image, as in frontend/src/lib/bitmask.ts."""
+    """Test images with every column as CSV; the body has a bit for each image, as in frontend/src/lib/base64.ts."""
     run, length = _run(request), request.headers.get("content-length", "")
     most = 0 if run.labels is None else len(run.labels) // 6 + 8  # base64
     if not length.isdigit() or int(length) > most:

@@ -23,8 +23,7 @@ from dmlviz_app.batch_explorer import payloads as batches
 from dmlviz_app.batch_explorer.payloads import encode_array
 from dmlviz_app.batch_explorer.protocol import DistancesAnswer
 from dmlviz_app.server.access import Rule, access, personal
-from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse
 from dmlviz_app.server.threads import ask_worker
 
 MAX_IMAGES = 800  # of the tracked ones: 319,600 pairs

@@ -16,7 +16,7 @@ from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import revealed_run, run_view_of
 from dmlviz_app.workbench.protocol import WorkbenchProps

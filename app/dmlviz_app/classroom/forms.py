@@ -12,7 +12,7 @@ from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.widgets.navigation import home
 
 _CODE, _NICKNAME, _TITLE, _HOURS = "classroom.code", "classroom.nickname", "classroom.title", "classroom.hours"

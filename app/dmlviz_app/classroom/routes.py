@@ -22,8 +22,7 @@ from dmlviz_app.people.classroom import RUN_PARAMETERS, Classroom, Place
 from dmlviz_app.people.classrooms import class_not_found
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.event_stream import HEARTBEAT_S, event_hub
-from dmlviz_app.server.headers import NO_STORE, STREAM
-from dmlviz_app.server.json_response import JSONResponse, read_json_body
+from dmlviz_app.server.headers import NO_STORE, STREAM, JSONResponse, read_json_body
 from dmlviz_app.server.services import Services
 from dmlviz_app.workbench.current_view import class_run
 

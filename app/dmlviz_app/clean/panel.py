@@ -30,7 +30,7 @@ from dmlviz_app.widgets import navigation, url_state
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 
 REFRESH_S = 2.0
 

@@ -3,8 +3,8 @@
 from io import BytesIO
 from pathlib import Path
 
+from dmlviz.cleaning.decisions import CleaningRecord
 from dmlviz.cleaning.findings import TRAINING_IMAGE, findings_of
-from dmlviz.cleaning.record import CleaningRecord
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.claims import work_id

@@ -7,14 +7,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from dmlviz.cleaning.record import cleaning
+from dmlviz.cleaning.decisions import cleaning
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.clean import payloads, state
 from dmlviz_app.clean.protocol import ReviewActions
 from dmlviz_app.server.access import Rule, access, personal
-from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_response import JSONResponse, read_json_body
+from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
 
 MAX_BODY = 1_000_000  # bytes
 WHAT = "What is sent to the review sheet"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.errors import UserError
 from dmlviz.figures.data import Measured, images

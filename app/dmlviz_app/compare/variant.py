@@ -17,7 +17,7 @@ from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.labels import unique_labels
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
 
 # Blind batches that decide what is compared, against balanced ones of as many images and an online miner.

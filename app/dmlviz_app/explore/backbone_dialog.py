@@ -16,8 +16,7 @@ from dmlviz_app.server.feature_jobs import FeaturesStatus
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
-from dmlviz_app.widgets.messages import warn
+from dmlviz_app.widgets.messages import escape_markdown, warn
 
 OPEN = "backbone-open"
 ERROR = "backbone-error"

@@ -17,7 +17,7 @@ from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import PageContext, RunView, page_context
 

@@ -16,7 +16,7 @@ from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.workbench.current_view import RunView
 
 DEFAULT = next(iter(RECIPES))

@@ -17,7 +17,7 @@ from dmlviz_app.forms.selection import Selection
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
 from dmlviz_app.workbench.current_view import PageContext, context_key, page_context
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.export import FORMATS, RunExport
 from dmlviz.export.script import as_command, as_python
 from dmlviz.export.weights import loading
@@ -18,7 +18,7 @@ from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
 from dmlviz_app.workbench import projection_picker
 from dmlviz_app.workbench.current_view import RunView

@@ -15,7 +15,7 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Spec
 from dmlviz.config import TrainConfig
 from dmlviz.config.fields import FIELDS, limits
-from dmlviz.config.notes import cost_note
+from dmlviz.config.training import cost_note
 from dmlviz.data.class_names import short_names
 from dmlviz_app.forms.parameters import bound_widget, parameter_columns, parameter_widget, parameters
 from dmlviz_app.forms.view_state import UIState

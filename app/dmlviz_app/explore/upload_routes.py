@@ -13,8 +13,7 @@ from starlette.routing import Route
 from dmlviz.errors import UserError
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
-from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, JSONResponse
 from dmlviz_app.server.services import Services
 
 FRAME = 16_384  # bytes around the files of a request, at most

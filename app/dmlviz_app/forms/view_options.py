@@ -1,7 +1,7 @@
 """Options of Explore: figures, projections with their cautions, colors."""
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.catalog.projections import PROJECTIONS, Engine, declarations
 from dmlviz.config import ProjectionConfig
 from dmlviz_app.widgets.protocol import MethodInfo

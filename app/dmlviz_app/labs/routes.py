@@ -21,8 +21,7 @@ from dmlviz_app.labs.picture import named_study
 from dmlviz_app.labs.question import ask
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import AnswerFile
-from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_response import JSONResponse, read_json_body
+from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
 from dmlviz_app.server.services import COMPUTED
 from dmlviz_app.server.threads import ask_worker
 

@@ -12,7 +12,7 @@ from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.cards import Form, card, section, show
 from dmlviz_app.learn.catalog_index import KINDS, TOPICS, by_family, has_words, page_kinds, search, symptom_share
 from dmlviz_app.learn.state import LearnState
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.widgets.protocol import Card, CardSection
 
 

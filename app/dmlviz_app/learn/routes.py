@@ -27,8 +27,7 @@ from dmlviz_app.learn.clouds import cloud
 from dmlviz_app.learn.protocol import LossCurve, LossForces, LossGround, PointCloud, SpaceScores
 from dmlviz_app.learn.sheet import may_read_sheets, sheet_page
 from dmlviz_app.server.access import Rule, access, personal
-from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE
-from dmlviz_app.server.json_response import JSONResponse, read_json_body
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse, read_json_body
 from dmlviz_app.server.services import services
 from dmlviz_app.server.threads import ask_worker
 from dmlviz_app.widgets.protocol import GlossaryTerm

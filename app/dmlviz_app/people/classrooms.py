@@ -16,7 +16,6 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.files import ensure_dir, write_json
 from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import one_line
-from dmlviz_app.people.changes import Changes
 from dmlviz_app.people.classroom import (
     ALPHABET,
     CODE_LENGTH,
@@ -28,6 +27,7 @@ from dmlviz_app.people.classroom import (
     NEW_MEMBERS_WITHIN_S,
     RETENTION_S,
     WRONG_CODES_WITHIN_S,
+    Changes,
     Classroom,
     Guess,
     Member,

@@ -9,7 +9,7 @@ from dmlviz.runs.run import RunNotFoundError
 from dmlviz_app.people import policy
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.error_boundary import error_boundary
-from dmlviz_app.widgets.markdown import escape_markdown
+from dmlviz_app.widgets.messages import escape_markdown
 
 REFRESH_S = 3.0  # seconds
 

@@ -25,8 +25,7 @@ from dmlviz_app.runs import state
 from dmlviz_app.runs.protocol import Changed, RunChange
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
-from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_response import JSONResponse, read_json_body
+from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
 from dmlviz_app.server.services import Services
 
 MAX_UPLOAD = 400_000_000  # bytes of an archive

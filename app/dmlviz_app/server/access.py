@@ -14,8 +14,7 @@ from starlette.responses import Response
 
 from dmlviz.errors import UserError
 from dmlviz_app.people import policy
-from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, JSONResponse
 from dmlviz_app.server.services import Services, services
 from dmlviz_app.server.threads import MAX_THREADS
 

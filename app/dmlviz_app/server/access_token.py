@@ -12,8 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dmlviz.errors import UserError
 from dmlviz_app.people.identity import COOKIE, AccessTokens
 from dmlviz_app.people.policy import Role
-from dmlviz_app.server.headers import NO_STORE, YEAR_S
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, YEAR_S, JSONResponse
 from dmlviz_app.server.monitoring_routes import STREAMLIT_METRICS
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import services

@@ -9,7 +9,7 @@ from pathlib import Path
 from dmlviz.jobs.job import Status
 from dmlviz.storage.files import LogFollower
 from dmlviz.storage.run_schema.events import BegunEvent, EndEvent, MachineEvent, QueueEvent
-from dmlviz_app.people.changes import Changes
+from dmlviz_app.people.classroom import Changes
 
 POLL_INTERVAL_S = 0.02  # seconds between two looks at a log; the longest that a frame waits before it is announced
 STATUS_INTERVAL_S = 0.25  # seconds between two questions about queue and end

@@ -24,8 +24,7 @@ from dmlviz.parts import kinds
 from dmlviz.runs.quota import MIN_FREE_BYTES, parse_limit, total_size
 from dmlviz_app.server.access import Rule, access
 from dmlviz_app.server.event_stream import event_hub
-from dmlviz_app.server.headers import NO_STORE
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, JSONResponse
 from dmlviz_app.server.logs import log_failed_request
 from dmlviz_app.server.metrics import REGISTRY, REQUESTS, process_use
 from dmlviz_app.server.services import Services, services

@@ -17,8 +17,7 @@ from dmlviz.storage.text import one_line
 from dmlviz_app.people import policy
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import AnswerFile
-from dmlviz_app.server.headers import NO_STORE, UNCOMPRESSED
-from dmlviz_app.server.json_response import JSONResponse
+from dmlviz_app.server.headers import NO_STORE, UNCOMPRESSED, JSONResponse
 from dmlviz_app.server.protocol import WorkStatus
 from dmlviz_app.server.services import Services
 

@@ -1,12 +1,18 @@
 """What could not be done, or needs to be known: one sentence at a place of the page, until its cause is gone."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import streamlit as st
 
-from dmlviz_app.widgets.markdown import escape_markdown
+_MARKS = re.compile(r"([\\`*_{}\[\]()#+!|<>$:~&-])")
+
+
+def escape_markdown(text: object) -> str:
+    """Escape `text`, so that Markdown renders no link, image, color or formula."""
+    return _MARKS.sub(r"\\\1", str(text))
 
 
 def warn(sentence: object) -> None:

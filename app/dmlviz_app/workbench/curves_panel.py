@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dmlviz.catalog.figures import FIGURES
+from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.metrics import METRICS, format_score, metric_of, metric_title
 from dmlviz.errors import UserError

@@ -14,7 +14,7 @@ from typing import Any
 from dmlviz.errors import UserError
 from dmlviz.export import save
 from dmlviz.export.contents import RunExport
-from dmlviz.export.trackers.content import settings, values_by_step
+from dmlviz.export.trackers import settings, values_by_step
 
 EXPERIMENT = "dmlviz"
 RUN_TAG = "dmlviz.run"

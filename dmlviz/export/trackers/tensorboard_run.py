@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
-from dmlviz.export.trackers.content import settings, values_by_step
+from dmlviz.export.trackers import settings, values_by_step
 from dmlviz.ops.precision import origin
 
 

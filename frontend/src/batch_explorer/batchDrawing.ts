@@ -4,7 +4,7 @@ import { circle, line } from "../lib/canvas.ts";
 import { context2d } from "../lib/dom.ts";
 import { css, mix, type Rgb, type Theme } from "../lib/theme.ts";
 import type { BatchStage } from "./batchStage.ts";
-import { type Line, pickLines, type Shown, STROKES } from "./difficultyStyles.ts";
+import { type Line, pickLines, type Shown, STROKES } from "./difficultyLegend.tsx";
 import type { LoadedBatch, Row } from "./batch.ts";
 
 interface Ring {

@@ -16,7 +16,7 @@ import { BatchStage, type Point } from "./batchStage.ts";
 import { ClassTree } from "./classTree.tsx";
 import { ComparisonChoice } from "./comparisonChoice.ts";
 import { DifficultyLegend } from "./difficultyLegend.tsx";
-import { DIFFICULTIES, nearestLine, type Line } from "./difficultyStyles.ts";
+import { DIFFICULTIES, nearestLine, type Line } from "./difficultyLegend.tsx";
 import { DistanceMatrix, shades, type Pair } from "./distanceMatrix.ts";
 import {
   GRADIENT_MOMENT,

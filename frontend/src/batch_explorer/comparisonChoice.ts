@@ -1,6 +1,6 @@
 // The chosen comparison of a batch, and the images whose comparisons are shown. Pure: no DOM.
 import type { LoadedBatch } from "./batch.ts";
-import { pickLines, type Shown } from "./difficultyStyles.ts";
+import { pickLines, type Shown } from "./difficultyLegend.tsx";
 import type { Pair } from "./distanceMatrix.ts";
 import { termValues } from "./termFormula.ts";
 

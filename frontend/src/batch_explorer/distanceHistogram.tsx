@@ -11,7 +11,7 @@ import { ROUTES } from "../lib/server.ts";
 import type { DistancesAnswer } from "../protocol.ts";
 import { useFrame, useRun } from "../workbench/hooks.ts";
 import { unpack } from "./batch.ts";
-import { useJson } from "./jsonCache.ts";
+import { useJson } from "./useBatch.ts";
 import type { DrawerProps } from "./useBatch.ts";
 
 /** Pairs of one class and of two by distance, from 0 to `high`. */

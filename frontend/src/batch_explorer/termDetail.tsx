@@ -3,7 +3,7 @@ import { digits, sentence } from "../lib/format.ts";
 import { tileStyle } from "../lib/sprites.ts";
 import { css, type Rgb } from "../lib/theme.ts";
 import { nameOf, type LoadedBatch, type Measure } from "./batch.ts";
-import { DIFFICULTIES } from "./difficultyStyles.ts";
+import { DIFFICULTIES } from "./difficultyLegend.tsx";
 import { mathml } from "./latexToMathml.ts";
 import { figure, termsOf } from "./termFormula.ts";
 

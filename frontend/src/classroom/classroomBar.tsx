@@ -5,7 +5,7 @@ import { rerun } from "../lib/mount.ts";
 import { panel, type Hosted } from "../lib/panel.tsx";
 import { onAddressChange } from "../lib/router.ts";
 import type { ClassroomBarProps, ClassroomEvent } from "../protocol.ts";
-import { act, followClassroom, type Action } from "./feed.ts";
+import { act, followClassroom, type Action } from "./presence.ts";
 import { Presence } from "./presence.ts";
 import style from "./bar.css";
 

@@ -6,7 +6,7 @@ import { panel } from "../lib/panel.tsx";
 import { navigate } from "../lib/router.ts";
 import { serverUrl } from "../lib/server.ts";
 import type { ClassroomBoardProps, ClassroomEvent, ClassroomResult } from "../protocol.ts";
-import { act, type Action, followClassroom } from "./feed.ts";
+import { act, type Action, followClassroom } from "./presence.ts";
 import style from "./board.css";
 
 const LARGE = "classroom/large";

@@ -1,5 +1,5 @@
 // The server's routes, behind the base of the page, which a proxy may have put anywhere; answers that are none.
-import type { Routes } from "../protocol.ts";
+import { LIVE_STATES, type Routes, type WorkStatus } from "../protocol.ts";
 
 /** The first part of the address of every route. */
 export const ROUTES: Routes = "dmlviz";
@@ -53,4 +53,26 @@ export async function fetchJson<T>(address: string, what: string, body?: unknown
 export async function refusal(response: Response, what: string): Promise<Error> {
   const json = (await Promise.resolve(response.json?.()).catch(() => null)) as { error?: string } | null;
   return new Error(json?.error ?? `${what}: the server answered ${response.status}`);
+}
+
+const RETRY_MS = 3000; // after an answer that did not come, and for work that has not begun yet
+
+/** True of a state in which work waits or is under way. */
+export const isLive = (state = ""): boolean => LIVE_STATES.includes(state);
+
+/** Wait until a piece of work is over, or the server does not know it; return how it ended. */
+export async function workOver(id: string): Promise<WorkStatus | null> {
+  while (true) {
+    const response = await fetchServer(`${ROUTES}/work/${id}?wait=1`).catch(() => null);
+    const status = response?.ok ? ((await response.json()) as WorkStatus) : null;
+    if (status && !status.live) return status;
+    if (!status) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    if (response && !status) return null;
+  }
+}
+
+/** Stop a piece of work; raises the server's sentence where it goes on. */
+export async function stopWork(id = ""): Promise<void> {
+  const response = await fetchServer(`${ROUTES}/work/${id}`, { method: "DELETE" });
+  if (!response.ok) throw await refusal(response, "The work");
 }

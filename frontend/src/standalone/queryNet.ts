@@ -1,11 +1,51 @@
 // The net of an exported run: embeds a drawing, finds its neighbors, and its place on the map.
 import type { Bytes } from "../lib/base64.ts";
-import type { PackedCalibration } from "./confidence.ts";
+import type { PackedProgram } from "../program/format.ts";
+import { check, Machine, Memory } from "../program/program.ts";
 import { drawnImage, type Framing } from "./drawnImage.ts";
 import { nearestRows } from "./nearest.ts";
-import type { PackedProgram } from "../program/format.ts";
-import { Machine, Memory, check } from "../program/program.ts";
 import { unpack } from "./unpack.ts";
+
+/** `Calibration.packed` in Python, with its sentences. */
+export interface PackedCalibration {
+  distances: number[];
+  limit: number;
+  unlike: number;
+  needed: number;
+  disagreement: string[];
+  short: string;
+  basis: string;
+}
+
+export interface Confidence {
+  level: "sure" | "unsure" | "unlike";
+  title: string;
+  sentence: string;
+  basis: string;
+}
+
+/** Confidence that an image is of the class `name`, of which `agreeing` of its neighbors are. */
+export function confidenceOf(
+  { distances, limit, unlike, needed, disagreement, short, basis }: PackedCalibration,
+  { distance, agreeing, name }: { distance: number; agreeing: number; name: string },
+): Confidence {
+  const strange = distances.filter((each) => each < distance).length / distances.length;
+  const share = strange >= 1 ? "all" : `${Math.floor(100 * strange + 1e-9)} % of the`;
+  const farther = `Farther from its neighbors than ${share} ${short}`;
+  if (strange > unlike)
+    return {
+      level: "unlike",
+      title: "Unlike anything here",
+      sentence: `${farther}: these neighbors mean little.`,
+      basis,
+    };
+  const reasons = [
+    ...(strange > limit ? [`${farther}.`] : []),
+    ...(agreeing < needed ? [disagreement[agreeing - 1]] : []),
+  ];
+  if (reasons.length) return { level: "unsure", title: `Perhaps ${name}`, sentence: reasons.join(" "), basis };
+  return { level: "sure", title: `Surely ${name}`, sentence: "", basis };
+}
 
 /** Description of the net (dmlviz/export/query_net.py), and the address of its numbers. */
 export interface QueryNetData {

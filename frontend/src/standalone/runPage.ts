@@ -8,7 +8,7 @@ import { PackedSource, unpackNumbers, type NeighborTable, type NumberKind } from
 import type { MapInput } from "../map/data/expandProps.ts";
 import { ViewStore } from "../workbench/store.ts";
 import { Workbench, type FurtherParts } from "../workbench/workbench.ts";
-import { confidenceOf } from "./confidence.ts";
+import { confidenceOf } from "./queryNet.ts";
 import type { Answer, QueryNetData } from "./queryNet.ts";
 
 /** Contents packed by dmlviz/export/page_contents.py; arrays are little-endian numbers, as bytes or in base64. */

@@ -1,6 +1,6 @@
 // What is looked at as the parameters of an address, and back. Pure: no DOM.
 import { unzlibSync, zlibSync } from "fflate";
-import { packBytes, unpackBytes } from "../lib/bitmask.ts";
+import { packBytes, unpackBytes } from "../lib/base64.ts";
 import { decodeBase64, encodeBase64 } from "../lib/base64.ts";
 import { VIEW_KEYS } from "../protocol.ts";
 import { DISPLAY, SHOWN_IMAGES, START, type Display, type Shown, type ViewState } from "./store.ts";

@@ -16,9 +16,9 @@ import {
   visible,
 } from "../../src/batch_explorer/stepAnimation.ts";
 import { cumulative, rebin, eerThreshold, mean, rates } from "../../src/batch_explorer/distanceHistogram.tsx";
-import { JsonCache } from "../../src/batch_explorer/jsonCache.ts";
+import { JsonCache } from "../../src/batch_explorer/useBatch.ts";
 import { meaningsOf } from "../../src/batch_explorer/difficultyLegend.tsx";
-import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyStyles.ts";
+import { STROKES, pickLines, nearestLine } from "../../src/batch_explorer/difficultyLegend.tsx";
 import { leavesOf } from "../../src/batch_explorer/classTree.tsx";
 import { termsOf, termValues } from "../../src/batch_explorer/termFormula.ts";
 import { figure, formulasOf, sentenceOf } from "../../src/batch_explorer/termFormula.ts";

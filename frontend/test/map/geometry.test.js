@@ -1,7 +1,7 @@
 // Where things are: camera, picking, selection, frames.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { packBits, unpackBits } from "../../src/lib/bitmask.ts";
+import { packBits, unpackBits } from "../../src/lib/base64.ts";
 import * as camera from "../../src/map/math/camera.ts";
 import { boundsOf, dequantize, Frames, placeItems, quantize } from "../../src/map/data/frames.ts";
 import { buildGrid, insideBox, insidePath, nearest, towards } from "../../src/map/math/picking.ts";

@@ -1,7 +1,7 @@
 // What is drawn for each point: order, subset, shape, color, the marker of a query.
 import assert from "node:assert/strict";
 import test, { describe, it } from "node:test";
-import { packBits } from "../../src/lib/bitmask.ts";
+import { packBits } from "../../src/lib/base64.ts";
 import { NO_VALUE, UNLABELED, classColors, groupColors } from "../../src/lib/palette.ts";
 import { Subset } from "../../src/map/control/subset.ts";
 import { columnText, groupingOf, middleRange } from "../../src/map/data/columnColors.ts";

@@ -7,7 +7,7 @@ import { rerun, type ComponentArguments } from "../../lib/mount.ts";
 import { dataOf, EditField, panel } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import { isLive, stopWork } from "../../lib/work.ts";
+import { isLive, stopWork } from "../../lib/server.ts";
 import {
   applied,
   buttonsOf,

@@ -1,5 +1,5 @@
 // Differences of two runs: their scores at the shown steps, and the images that only one gets right.
-import { unpackBits } from "../../lib/bitmask.ts";
+import { unpackBits } from "../../lib/base64.ts";
 import { bus } from "../../lib/bus.ts";
 import { counted, grouped, ITEM, signed } from "../../lib/format.ts";
 import { useAnswer } from "../../lib/hooks.ts";

@@ -1,5 +1,5 @@
 // A few images projected alone, by the server, and the way back to all of them.
-import { packBits, unpackBits } from "../../lib/bitmask.ts";
+import { packBits, unpackBits } from "../../lib/base64.ts";
 import type { MapState } from "../data/state.ts";
 import type { CameraController } from "../render/cameraController.ts";
 

@@ -2,7 +2,7 @@
 
 import type { ColumnInfo, MethodInfo } from "../../protocol.ts";
 import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
-import { workOver } from "../../lib/work.ts";
+import { workOver } from "../../lib/server.ts";
 import type { Accuracy, Nearest } from "./model.ts";
 
 /** Addresses of the items' data, or the data themselves. */

@@ -5,7 +5,7 @@ import { grouped } from "../../lib/format.ts";
 import { dataOf, EditField, Icon, memo } from "../../lib/panel.tsx";
 import { addressOf } from "../../lib/router.ts";
 import { serverUrl } from "../../lib/server.ts";
-import { isLive } from "../../lib/work.ts";
+import { isLive } from "../../lib/server.ts";
 import type { RunCardProps, RunChange, RunSharing } from "../../protocol.ts";
 import { readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
 

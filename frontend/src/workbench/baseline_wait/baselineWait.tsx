@@ -4,7 +4,7 @@ import { heeding } from "../../lib/boundary.ts";
 import { rerun } from "../../lib/mount.ts";
 import { panel } from "../../lib/panel.tsx";
 import type { BaselineWaitProps } from "../../protocol.ts";
-import { workOver } from "../../lib/work.ts";
+import { workOver } from "../../lib/server.ts";
 import style from "./baselineWait.css";
 
 export default panel<BaselineWaitProps>(style, ({ work, host }) => {

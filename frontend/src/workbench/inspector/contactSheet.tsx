@@ -1,6 +1,6 @@
 // The selection as a contact sheet: class by class, each picture a button that pins it.
 import { useState } from "preact/hooks";
-import { packBits } from "../../lib/bitmask.ts";
+import { packBits } from "../../lib/base64.ts";
 import { bus } from "../../lib/bus.ts";
 import { download } from "../../lib/dom.ts";
 import { grouped, ITEM, messageOf, sentence } from "../../lib/format.ts";

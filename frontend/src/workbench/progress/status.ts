@@ -1,7 +1,7 @@
 // How a run or a projection stands, as a sentence, a share and a time left. Pure: no DOM.
 import type { PreparingEvent, ProgressProps } from "../../protocol.ts";
 import type { StreamEvent } from "../../lib/eventStream.ts";
-import { isLive } from "../../lib/work.ts";
+import { isLive } from "../../lib/server.ts";
 import { counted as numbered, grouped, sentence } from "../../lib/format.ts";
 
 const WINDOW_S = 6; // seconds over which the speed is measured

@@ -5,7 +5,7 @@ import { h } from "../../lib/dom.ts";
 import { draw, TextButton } from "../../lib/panel.tsx";
 import type { QueryAnswer, QuerySource } from "../../protocol.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
-import { Asker, MAX_MB } from "./askServer.ts";
+import { Asker, MAX_MB } from "./questions.ts";
 import { Camera, FileLabel, hasCamera } from "./camera.tsx";
 import { FrameEditor } from "./frameEditor.tsx";
 import { DrawingQuestion, PictureQuestion } from "./questions.ts";
