@@ -18,7 +18,7 @@ from dmlviz.export.page_contents import page_contents
 from dmlviz.storage.text import counted
 
 BUILT = files("dmlviz") / "_frontend"
-TEMPLATES = tomllib.loads(Path(__file__).with_name("templates.toml").read_text(encoding="utf-8"))
+TEMPLATES: dict[str, str] = tomllib.loads(Path(__file__).with_name("templates.toml").read_text(encoding="utf-8"))
 
 
 def write_html(export: RunExport, file: IO[bytes]) -> None:
