@@ -19,7 +19,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.lessons.examples import FILES, example
-from dmlviz.ops.k_means import k_means
+from dmlviz.metrics.clustering import k_means
 from dmlviz.projection.tsne import neighbors_and_affinities
 
 CATALOGS = {
