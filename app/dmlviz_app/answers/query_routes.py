@@ -22,7 +22,8 @@ from dmlviz.data.query_file import MAX_BYTES, decode
 from dmlviz.errors import BusyError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz_app.answers.protocol import QueryAnswer, QueryRefusal
-from dmlviz_app.answers.query import encode_picture, query, query_answer, sample
+from dmlviz_app.answers.query import query, sample
+from dmlviz_app.answers.query_answer import encode_picture, query_answer
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE, JSONResponse, parse_json
