@@ -29,7 +29,7 @@ class Kind:
 
     Attributes:
         work: The function that a worker calls, as "module:function".
-        form: "job": it gets a `dmlviz.jobs.work.Work`, and writes progress and result into the folder of its order.
+        form: "job": it gets a `dmlviz.jobs.job_record.Work`, and writes progress and result into its order's folder.
             "answer": it gets a `dmlviz.workers.answers.Target`, whose file it writes, and the arguments of its order,
             and returns the name by which a person keeps the file. "question": it gets a question and the folder of
             the data sets, and returns the answer; the process stays for the next one.

@@ -4,9 +4,9 @@ import contextlib
 import threading
 from pathlib import Path
 
+from dmlviz.jobs.job_record import Work
 from dmlviz.jobs.placement import WorkerEvent
 from dmlviz.jobs.pool import WorkerPool
-from dmlviz.jobs.work import Work
 from dmlviz.workers import answers
 
 

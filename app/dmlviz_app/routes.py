@@ -12,7 +12,7 @@ from dmlviz.storage.disk_space import disk_full_of, is_disk_full
 from dmlviz.storage.text import one_line
 from dmlviz.version import __version__
 from dmlviz_app.feature import FEATURES
-from dmlviz_app.forms.view_options import projection_infos
+from dmlviz_app.forms.view_query import projection_infos
 from dmlviz_app.server.access import Rule, access
 from dmlviz_app.server.answers import UnderWayError
 from dmlviz_app.server.headers import NO_STORE, JSONResponse

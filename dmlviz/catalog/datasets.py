@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
-from dmlviz.catalog.parameters import Catalog, Spec, specs
+from dmlviz.catalog.parameters import Catalog, Spec, brief, parse_literal, specs
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.storage.paths import data_root
 from dmlviz.storage.run_schema.descriptions import DATASET
@@ -152,3 +152,19 @@ DATASETS = Datasets(
 )
 
 SAMPLERS = Catalog("sampler", specs(SamplerSpec, "sampler"))
+
+
+AUGMENTATION = specs(Spec, "setting")[0]
+
+
+def check_strengths(value: Any) -> dict[str, float]:
+    """Return the strengths that are not 0, by name; raise UserError for an unknown name or a wrong number.
+
+    Example:
+        >>> check_strengths({"rotate": 15, "crop": 0})
+        {'rotate': 15.0}
+    """
+    value = parse_literal(value)
+    if not isinstance(value, Mapping):
+        raise UserError(f'augmentation is strengths by name, as in {{"rotate": 15}}; got {brief(value)}.')
+    return {name: strength for name, strength in AUGMENTATION.with_defaults(value).items() if strength}

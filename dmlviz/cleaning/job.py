@@ -14,8 +14,7 @@ from dmlviz.data import data_root as resolved_root
 from dmlviz.data import load
 from dmlviz.data.sprite_sheet import COMPRESSION, small_images, tile, tile_side
 from dmlviz.jobs.job_events import CleaningFinished, CleaningProgress
-from dmlviz.jobs.job_record import StoppedError
-from dmlviz.jobs.work import Work
+from dmlviz.jobs.job_record import StoppedError, Work
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import atomic_write, write_json
 

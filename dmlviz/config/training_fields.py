@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticKnownError
 
-from dmlviz.catalog.augmentation import check_strengths
 from dmlviz.catalog.dataset_spec import DatasetSpec
-from dmlviz.catalog.datasets import DATASETS, SAMPLERS, SamplerSpec
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS, SamplerSpec, check_strengths
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.parameters import LossSpec
 from dmlviz.config.base import Config

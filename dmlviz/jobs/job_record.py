@@ -1,8 +1,9 @@
 """The folder of a job that is neither a training nor a projection: its order, its progress and its end."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, NotRequired, Self, TypeAlias
 
@@ -196,3 +197,20 @@ class AnswerRecord(JobRecord[AnswerProgress, AnswerFinished, AnswerOrder]):
     def result(self) -> Path:
         """The file of the answer."""
         return self.path / "result"
+
+
+@dataclass(frozen=True)
+class Work:
+    """A job as its worker has it.
+
+    Attributes:
+        folder: Folder of the job.
+        data_root: Folder of the data sets; the default one if None.
+        stop: True when the job should end early.
+        datasets: Data sets that are loaded already, by name.
+    """
+
+    folder: Path
+    data_root: Path | None = None
+    stop: Callable[[], bool] = lambda: False
+    datasets: Mapping[str, Any] = field(default_factory=dict)

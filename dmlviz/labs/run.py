@@ -9,8 +9,7 @@ from typing import Any
 
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_events import TrialFinished, TrialProgress
-from dmlviz.jobs.job_record import TrialRecord
-from dmlviz.jobs.work import Work
+from dmlviz.jobs.job_record import TrialRecord, Work
 from dmlviz.labs.lab_study import check_dataset
 from dmlviz.labs.registry import LABS
 from dmlviz.studies.trial import Measurement, Size, Trial, TrialContext, TrialResult

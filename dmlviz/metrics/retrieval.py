@@ -9,7 +9,7 @@ import numpy as np
 from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.inputs import LabeledEmbeddings, class_and_camera
 from dmlviz.ops.compiled import are_kept, compiled
-from dmlviz.ops.k_smallest import k_smallest
+from dmlviz.ops.pairwise_numpy import k_smallest
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale
 
 NEIGHBORS = 5

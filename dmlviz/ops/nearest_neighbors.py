@@ -13,7 +13,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.ops import all_neighbors
-from dmlviz.ops.k_smallest import k_smallest
+from dmlviz.ops.pairwise_numpy import k_smallest
 from dmlviz.ops.precision import to_numbers
 from dmlviz.ops.squared_distances import SquaredDistances
 

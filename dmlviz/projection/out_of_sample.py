@@ -11,9 +11,8 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.affinities import conditional_probabilities
-from dmlviz.projection.euclidean_form import mean_vector, prepare
+from dmlviz.projection.euclidean_form import mean_vector, near, prepare
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, membership_strengths
-from dmlviz.projection.other_metrics import near
 from dmlviz.projection.validation import check_embeddings
 
 # Surrounding positions (m × k × dims), and how many points each stands for (m × k).

@@ -13,8 +13,7 @@ from dmlviz.ops.compiled import compiled
 from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.ops.squared_distances import SquaredDistances, available_threads, rescale, single_threaded_blas
 from dmlviz.ops.stopping import stop_check
-from dmlviz.projection.euclidean_form import comparable
-from dmlviz.projection.other_metrics import euclidean_after_all, near_others, squared_to_all
+from dmlviz.projection.euclidean_form import comparable, euclidean_after_all, near_others, squared_to_all
 from dmlviz.projection.validation import check_embeddings
 
 MEASURES = ("trustworthiness", "continuity", "neighbors_kept", "distance_correlation")

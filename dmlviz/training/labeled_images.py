@@ -22,7 +22,7 @@ class Augmentation:
     draw of its own. torch's global random state stays untouched.
 
     Args:
-        strengths: Strengths by name, see `dmlviz.catalog.augmentation`.
+        strengths: Strengths by name, see `dmlviz.catalog.datasets`.
         size: Side of the images in pixels.
         background: Value of pixels that a shift or a rotation uncovers, from 0 (black) to 1.
         color: Whether the images have three channels.

@@ -14,8 +14,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_events import AnswerFinished, AnswerProgress
-from dmlviz.jobs.job_record import AnswerRecord
-from dmlviz.jobs.work import Work
+from dmlviz.jobs.job_record import AnswerRecord, Work
 from dmlviz.parts import kinds, lazy
 from dmlviz.process_setup import limit_further_resources
 from dmlviz.runs.archive import TOO_MUCH, export_run, unpack_run

@@ -27,8 +27,7 @@ from typing import Any
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
-from dmlviz.jobs.job_record import ORDER_FILE, JobRecord
-from dmlviz.jobs.work import Work
+from dmlviz.jobs.job_record import ORDER_FILE, JobRecord, Work
 from dmlviz.ops.squared_distances import available_cores, use_threads
 from dmlviz.parts import kinds, lazy
 from dmlviz.plugins import load_plugins

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_events import FeaturesFinished, FeaturesProgress
-from dmlviz.jobs.job_record import FeaturesRecord, JobRecord, JobWriter, StoppedError
-from dmlviz.jobs.work import Work
+from dmlviz.jobs.job_record import FeaturesRecord, JobRecord, JobWriter, StoppedError, Work
 from dmlviz.runs.run import Run
 
 MAX_UNPACKED_BYTES = 4_000_000_000  # of a file of torch.save, which is a zip; weights are not compressed

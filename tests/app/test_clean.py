@@ -12,7 +12,7 @@ from dmlviz.cleaning.decisions import cleaning
 from dmlviz.cleaning.job import clean_run
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import UserError
-from dmlviz.jobs.work import Work
+from dmlviz.jobs.job_record import Work
 from dmlviz.runs.training_run import train_and_record
 from tests.app.pages import MAIN, open_page
 

@@ -11,7 +11,7 @@ from dmlviz_app.compare import state as compare
 from dmlviz_app.compare.props import compare_props, map_data
 from dmlviz_app.compare.state import CompareState, Pair, differences, resolve_pair, run_view
 from dmlviz_app.compare.variant import PRESETS, fields, first_value, preset, with_setting
-from dmlviz_app.forms.view_options import COMPARED_CURVES, projection_views
+from dmlviz_app.forms.view_query import COMPARED_CURVES, projection_views
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import ProjectionConfig, TrainConfig

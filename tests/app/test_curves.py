@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from dmlviz_app.answers.baseline_curves import BaselineCurves, baseline_curves
 from dmlviz_app.forms.selection import SeenView, Selection
-from dmlviz_app.forms.view_options import CURVES, QUERIES, SCORES
+from dmlviz_app.forms.view_query import CURVES, QUERIES, SCORES
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.workbench import curves
 from dmlviz_app.workbench import curves_panel as drawer

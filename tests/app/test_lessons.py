@@ -5,7 +5,7 @@ import html
 import json
 
 import pytest
-from dmlviz_app.explore.task_progress import task_view
+from dmlviz_app.explore.task import task_view
 from dmlviz_app.forms.view_query import settings_from_query
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.learn.catalog_index import TOPICS, kind_of

@@ -9,7 +9,7 @@ import pytest
 from dmlviz_app.answers import point_values
 from dmlviz_app.answers.point_values import MAX_POINTS, _trained_on, moved_embeddings, point_value_bytes, train_points
 from dmlviz_app.explore.maps import _set_parameters
-from dmlviz_app.forms.view_options import COLOR_MODES
+from dmlviz_app.forms.view_query import COLOR_MODES
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.workbench.component_props import layout_settings
 from dmlviz_app.workbench.current_view import RunView

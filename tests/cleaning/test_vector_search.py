@@ -9,7 +9,7 @@ from dmlviz.cleaning.job import clean_run
 from dmlviz.data.corrections import load_corrections
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.errors import UserError
-from dmlviz.jobs.work import Work
+from dmlviz.jobs.job_record import Work
 from dmlviz.recording.inputs import recorded_dataset, save_images
 from dmlviz.recording.run_writer import RunPlan, RunWriter
 from dmlviz.runs.import_embeddings import import_embeddings

@@ -13,8 +13,7 @@ import pytest
 from dmlviz.fleet.dask_client import answer_within
 from dmlviz.fleet.dask_fleet import DaskFleet
 from dmlviz.jobs.order import training
-from dmlviz.jobs.resume import resume_fleet_jobs
-from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.jobs.scheduler import JobScheduler, resume_fleet_jobs
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs

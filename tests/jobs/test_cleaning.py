@@ -12,9 +12,9 @@ from dmlviz.cleaning import search
 from dmlviz.cleaning.decisions import CleaningRecord, cleaning
 from dmlviz.cleaning.job import clean_run
 from dmlviz.errors import UserError
+from dmlviz.jobs.job_record import Work
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
-from dmlviz.jobs.work import Work
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.trash import CLEANING_FOLDER

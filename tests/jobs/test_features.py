@@ -16,9 +16,8 @@ from dmlviz.cli.main import main
 from dmlviz.data.backbone_weights import kept_weights, lock_of, remove_dataset, remove_unused, weights_of
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs import job_record
-from dmlviz.jobs.job_record import JobRecord
+from dmlviz.jobs.job_record import JobRecord, Work
 from dmlviz.jobs.order import features as features_order
-from dmlviz.jobs.work import Work
 from dmlviz.nets import features as features_module
 from dmlviz.storage.file_lock import FileLock
 from dmlviz.workers import kinds

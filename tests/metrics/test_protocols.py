@@ -5,8 +5,7 @@ import pytest
 
 from dmlviz.errors import UserError
 from dmlviz.metrics.few_shot import episode_accuracies, episodes, nearest_prototype
-from dmlviz.metrics.open_set import identification
-from dmlviz.metrics.verification import area, operating_points
+from dmlviz.metrics.verification import area, identification, operating_points
 from dmlviz.metrics.verification_folds import (
     fold_accuracy,
     fold_pairs,

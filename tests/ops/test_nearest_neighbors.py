@@ -10,9 +10,9 @@ import torch
 
 from dmlviz import UserError
 from dmlviz.ops import all_neighbors
-from dmlviz.ops.k_smallest import k_smallest
 from dmlviz.ops.nearest_neighbors import EuclideanSearch, NearestNeighbors
 from dmlviz.ops.neighbor_index import NeighborIndex, exact_table, indexed_table
+from dmlviz.ops.pairwise_numpy import k_smallest
 
 
 def points(n=300, d=8, seed=0):

@@ -6,8 +6,7 @@ from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection import map_ranks, projection_quality
-from dmlviz.projection.euclidean_form import prepare
-from dmlviz.projection.other_metrics import near
+from dmlviz.projection.euclidean_form import near, prepare
 from dmlviz.projection.quality import MEASURES
 
 

@@ -17,8 +17,7 @@ from dmlviz.miners.tuples import Pairs
 from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
-from dmlviz.training.batch_terms import NO_TERMS, batch_terms
-from dmlviz.training.term_places import class_arcs
+from dmlviz.training.batch_terms import NO_TERMS, batch_terms, class_arcs
 from dmlviz.training.tuple_difficulty import classify_tuples
 
 # Each lists all its terms: one a comparison.

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from dmlviz.losses import build
-from dmlviz.training.term_places import SAMPLES, class_arcs
+from dmlviz.training.batch_terms import SAMPLES, class_arcs
 
 STEP = 2 * math.pi / SAMPLES
 CASES = [

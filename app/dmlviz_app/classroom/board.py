@@ -18,9 +18,9 @@ from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.workbench import component_props
+from dmlviz_app.workbench.component_props import view_props, workbench
 from dmlviz_app.workbench.current_view import revealed_run, run_view_of
 from dmlviz_app.workbench.protocol import WorkbenchProps
-from dmlviz_app.workbench.workbench import view_props, workbench
 
 REFRESH_S = 3.0  # seconds
 

@@ -11,7 +11,7 @@ from dmlviz.figures.data import Measured, images
 from dmlviz_app.compare.state import CompareState, Pair
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.selection import Selection
-from dmlviz_app.forms.view_options import COMPARED_CURVES, CURVES
+from dmlviz_app.forms.view_query import COMPARED_CURVES, CURVES
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.actions import action, action_messages
 from dmlviz_app.workbench.curves import measured_of

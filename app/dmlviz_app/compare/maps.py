@@ -13,9 +13,9 @@ from dmlviz_app.compare import state as compare
 from dmlviz_app.compare.state import CompareState, Pair
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.server.services import Services
+from dmlviz_app.workbench.component_props import workbench
 from dmlviz_app.workbench.current_view import RunView, view_titles
 from dmlviz_app.workbench.progress_panel import progress_panel
-from dmlviz_app.workbench.workbench import workbench
 
 SIDES = ("a", "b")
 SAME_RUN = "The same run, another map"

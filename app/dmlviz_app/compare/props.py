@@ -8,6 +8,7 @@ from dmlviz_app.compare import state as compare
 from dmlviz_app.compare.state import LINK, CompareState, Pair
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.workbench import component_props
+from dmlviz_app.workbench.component_props import view_props
 from dmlviz_app.workbench.current_view import RunView, view_titles
 from dmlviz_app.workbench.protocol import (
     ComparedSide,
@@ -17,7 +18,6 @@ from dmlviz_app.workbench.protocol import (
     MapQuality,
     WorkbenchProps,
 )
-from dmlviz_app.workbench.workbench import view_props
 
 # Pixels of a map; below a projection stand its figures and what not to read from it.
 HEIGHT, HEIGHT_WITH_NOTES = 430, 540

@@ -14,8 +14,7 @@ from dmlviz.errors import UserError
 from dmlviz.projection.alignment import rotation_onto
 from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 from dmlviz_app.forms.selection import SeenView, Selection, ask
-from dmlviz_app.forms.view_options import COMPARED_CURVES, CURVES
-from dmlviz_app.forms.view_query import MAP
+from dmlviz_app.forms.view_query import COMPARED_CURVES, CURVES, MAP
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import url_state

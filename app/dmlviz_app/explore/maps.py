@@ -18,10 +18,10 @@ from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.workbench import component_props
+from dmlviz_app.workbench.component_props import view_props, workbench
 from dmlviz_app.workbench.current_view import RunView, followed
 from dmlviz_app.workbench.progress_panel import progress_panel
 from dmlviz_app.workbench.protocol import InspectorProps, Link, MapHeading, MapProps, WorkbenchProps
-from dmlviz_app.workbench.workbench import view_props, workbench
 
 KEY = "workbench"
 SECOND_PROGRESS = "progress.second"  # of the other engine's map

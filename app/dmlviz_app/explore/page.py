@@ -7,7 +7,7 @@ import streamlit as st
 from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz_app.batch_explorer import panel as batch_explorer
 from dmlviz_app.explore import maps, settings, sidebar, table, task, toolbar
-from dmlviz_app.explore.task_progress import TaskProgress
+from dmlviz_app.explore.task import TaskProgress
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.error_boundary import error_boundary

@@ -11,7 +11,7 @@ from dmlviz.data.class_names import UNLABELED
 from dmlviz.storage.text import counted
 from dmlviz_app.account import panel as account
 from dmlviz_app.explore import settings, task
-from dmlviz_app.explore.task_progress import TaskProgress
+from dmlviz_app.explore.task import TaskProgress
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import session_services

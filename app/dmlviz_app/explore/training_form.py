@@ -6,8 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dmlviz.catalog.augmentation import AUGMENTATION, check_strengths
-from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.datasets import AUGMENTATION, DATASETS, check_strengths
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS

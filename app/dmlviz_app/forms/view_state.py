@@ -14,7 +14,7 @@ from dmlviz.runs.run import LIVE
 from dmlviz_app.forms import view_query
 from dmlviz_app.forms.selection import SeenView, Selection, ask
 from dmlviz_app.forms.training_settings import FURTHER, SETTINGS, TrainingDraft
-from dmlviz_app.forms.view_options import OURS, PROJECTION_FIELDS, projection_views
+from dmlviz_app.forms.view_query import OURS, PROJECTION_FIELDS, projection_views
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.address import Param, UrlState
 

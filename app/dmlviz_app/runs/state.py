@@ -1,13 +1,17 @@
-"""State and props of the run list."""
+"""State and props of the run list, and the queue above it."""
 
 from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config.fields import FIELDS, badges
 from dmlviz.errors import DamagedFileError
+from dmlviz.jobs.order import Order
 from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz.runs.quota import run_size
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import DamagedRun
 from dmlviz.storage.text import counted
 from dmlviz_app.answers import thumbnails
@@ -19,6 +23,8 @@ from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.address import SEARCH, Address, Param, UrlState, one_of
+from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.messages import escape_markdown
 
 KEY = "page.runs"
 SORTS = ("newest", "score", "size")
@@ -165,3 +171,43 @@ def setting_badges(run: Run) -> list[str]:
         kind = ["recorded", counted(run.steps, "step")] if run.recorded else ["imported"]
         return [*(FIELDS[name].short(config) for name in ("dataset", "embedding_dim")), *kind]
     return badges(config)
+
+
+REFRESH_S = 3.0  # seconds
+
+
+def queue(services: Services) -> None:
+    """Render the jobs of everyone, refreshed by itself, if this person may see them."""
+    if not services.person.may(policy.SEE_QUEUE):
+        return
+
+    @st.fragment(run_every=REFRESH_S)
+    def table() -> None:
+        with error_boundary("The queue"):
+            lines = queue_lines(services)
+            busy = f"{len(lines)} under way and waiting" if lines else "nothing under way"
+            st.caption(f"Queue: {busy}.")
+            if lines:
+                st.markdown("\n".join(["| State | Person | Run |", "|---|---|---|", *lines]))
+
+    table()
+
+
+def queue_lines(services: Services) -> list[str]:
+    """Return the rows of a Markdown table: phase, who asked, and title; of others' private runs no title."""
+    lines = []
+    for job, status in services.scheduler.running_for():
+        phase = f"waiting, {status.position} of {status.of}" if status.phase == "queued" else status.phase
+        names = ", ".join(services.names.get(owner, "?") for owner in job.owners)
+        lines.append(f"| {phase} | {escape_markdown(names)} | {escape_markdown(_title(services, job.order))} |")
+    return lines
+
+
+def _title(services: Services, order: Order[Any]) -> str:
+    if not order.run:
+        return "Features of a data set" if order.kind == "features" else f"Lab: {order.name}"
+    try:
+        title = services.runs.get(order.run).title
+    except RunNotFoundError:
+        title = "A private run"
+    return title + {"clean": ", its training data", "project": ", a projection"}.get(order.kind, "")

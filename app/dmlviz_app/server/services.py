@@ -16,8 +16,7 @@ from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import JobReport
 from dmlviz.jobs.placement import Fleet
-from dmlviz.jobs.resume import resume_fleet_jobs
-from dmlviz.jobs.scheduler import JobScheduler
+from dmlviz.jobs.scheduler import JobScheduler, resume_fleet_jobs
 from dmlviz.labs.lab_study import plan_trials
 from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.quota import folder_size, format_bytes, parse_limit

@@ -1,6 +1,9 @@
-"""Props of the front-end components: small JSON, mostly URLs; positions and images go by HTTP."""
+"""The workbench of a page, and its props: small JSON, mostly URLs; positions and images go by HTTP."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+
+import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
@@ -11,8 +14,10 @@ from dmlviz.runs.point_values import has_point_values
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
 from dmlviz_app.answers.protocol import ImageProps
 from dmlviz_app.answers.query import SAMPLES
-from dmlviz_app.forms.view_options import OURS, TAUGHT, TURNED
+from dmlviz_app.forms.selection import SeenView, command
+from dmlviz_app.forms.view_query import OURS, TAUGHT, TURNED
 from dmlviz_app.server.protocol import ROUTES, Nouns, Source, SpriteSheets
+from dmlviz_app.widgets.components import mount
 from dmlviz_app.workbench.current_view import RunView
 from dmlviz_app.workbench.protocol import (
     InspectorProps,
@@ -23,6 +28,8 @@ from dmlviz_app.workbench.protocol import (
     QuerySource,
     Space,
     SpaceKind,
+    ViewProps,
+    WorkbenchProps,
 )
 
 HINT = "Click a point to see its nearest neighbors in the embedding."
@@ -210,3 +217,48 @@ def space_overlay(config: TrainConfig) -> Space:
         "centers": "points" if loss.class_centers == "points" else "directions",
         "margins": None if loss.angular_margins is None else loss.angular_margins(config.loss_params),
     }
+
+
+def view_props(page: str, run_views: Sequence[RunView], seen: SeenView, *, follows: bool) -> ViewProps:
+    """Return which run the page shows, and what it knows of the view.
+
+    Args:
+        page: Name of the page.
+        run_views: The run whose images are on the maps; of Compare, both.
+        seen: What the page knows of the view.
+        follows: Whether the page shows something of the view, so that it is to hear of changes.
+    """
+    return {
+        "page": page,
+        "run": " ".join(run_view.run.id for run_view in run_views),
+        "dataset": run_views[0].run.config.dataset,
+        "n": sprite_props(run_views[0])["n"],
+        "follows": follows,
+        "known": seen.to_query() if follows else {},
+        "command": command(page),
+    }
+
+
+def workbench(
+    key: str, props: WorkbenchProps, on_seen: Callable[[SeenView], None], **callbacks: Callable[[], None]
+) -> None:
+    """Render the workbench.
+
+    Args:
+        key: Streamlit's key.
+        props: The runs that it shows.
+        on_seen: Takes a newer view, where the page follows it; the page is run again then.
+        **callbacks: Streamlit's `on_<trigger>_change`.
+    """
+
+    def on_snapshot() -> None:
+        on_seen(SeenView.from_query(st.session_state[key].get("snapshot") or {}))
+
+    mount(
+        "workbench",
+        key=key,
+        data=props,
+        on_snapshot_change=on_snapshot,
+        reruns=True,  # where a run that was running has ended
+        **callbacks,  # type: ignore[arg-type]  # by their names, none is another argument
+    )

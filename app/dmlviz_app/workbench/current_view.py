@@ -16,7 +16,7 @@ from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 from dmlviz_app.answers import sprites
 from dmlviz_app.answers.columns import has_columns
-from dmlviz_app.forms.view_options import projection_views
+from dmlviz_app.forms.view_query import projection_views
 from dmlviz_app.forms.view_state import UIState, current
 from dmlviz_app.people.classroom import Classroom
 from dmlviz_app.people.personal_datasets import moment

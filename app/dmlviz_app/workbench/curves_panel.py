@@ -19,7 +19,7 @@ from dmlviz_app.answers.baseline_curves import BaselineCurves, baseline_curves
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.selection import Selection
-from dmlviz_app.forms.view_options import CURVES, QUERIES, SCORES
+from dmlviz_app.forms.view_query import CURVES, QUERIES, SCORES
 from dmlviz_app.widgets import url_state
 from dmlviz_app.widgets.actions import action, action_messages
 from dmlviz_app.widgets.components import mount

@@ -14,7 +14,7 @@ from dmlviz.projection import clamp_parameter, lowered
 from dmlviz.runs.projection_run import projected_embeddings
 from dmlviz.runs.run import LIVE, Run
 from dmlviz_app.forms.parameters import bound_widget, form_fields, form_values
-from dmlviz_app.forms.view_options import OURS
+from dmlviz_app.forms.view_query import OURS
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button

@@ -18,7 +18,7 @@ from dmlviz.labs.gallery import (
 )
 from dmlviz.labs.kept_arrays import images_id
 from dmlviz.labs.training import embed, embed_test_images, train_net
-from dmlviz.metrics.open_set import Identification, identification
+from dmlviz.metrics.verification import Identification, identification
 from dmlviz.ops.gallery import Gallery, Rule
 from dmlviz.studies.trial import Trial, TrialContext
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { zlibSync } from "fflate";
 import { ROUTES, fetchServer } from "../../src/lib/server.ts";
-import { PackedSource, neighborsOf, unpackNumbers } from "../../src/workbench/source.ts";
+import { PackedSource, neighborsOf, unpackNumbers } from "../../src/standalone/runPage.ts";
 
 const packed = (array) => Buffer.from(array.buffer).toString("base64");
 

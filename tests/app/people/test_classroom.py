@@ -9,7 +9,7 @@ import zipfile
 import pytest
 from dmlviz_app.classroom.payloads import classroom_event
 from dmlviz_app.classroom.protocol import ClassroomEvent
-from dmlviz_app.explore.task_progress import task_progress
+from dmlviz_app.explore.task import task_progress
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people.classroom import (
     ALPHABET,

@@ -10,8 +10,8 @@ import pytest
 from dmlviz_app.people.people import DEFAULT_LIMITS, MB
 from dmlviz_app.people.policy import Role
 from dmlviz_app.runs import state as run_list
-from dmlviz_app.runs.panels import queue_lines
 from dmlviz_app.runs.routes import check_images, import_archive
+from dmlviz_app.runs.state import queue_lines
 from dmlviz_app.server.housekeeping import clean_up, enforce_quota, evicted_runs
 from dmlviz_app.server.services import TRAINING_PAGES
 from dmlviz_app.server.work_routes import work_status

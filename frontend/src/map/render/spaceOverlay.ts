@@ -23,7 +23,7 @@ const CIRCLE_STEPS = 96; // of a circle in three dimensions
  * centers. Between two centers an angle apart a class reaches as far as its own score, made worse by the margins,
  * is not below the other's: cos(m₁θ + m₂) − m₃ ≥ cos(apart − θ). A class without such a sector has [its angle, the same].
  *
- * In JavaScript, beside dmlviz/training/term_places.py, because the centers move between two frames, so that the sectors
+ * In JavaScript, beside dmlviz/training/batch_terms.py, because the centers move between two frames, so that the sectors
  * are needed 60 times a second: ten of them take 0.15 ms here, and a question to the worker takes 7 ms at best.
  * tests/training/test_class_arcs.py holds the two equal.
  */

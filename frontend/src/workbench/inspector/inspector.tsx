@@ -17,7 +17,7 @@ import { ContactSheet } from "./contactSheet.tsx";
 import { Example, Why } from "./example.tsx";
 import style from "./inspector.css";
 import { LogitsView } from "./logits.tsx";
-import { NeighborList } from "./neighborList.tsx";
+import { NeighborList } from "./subjectView.tsx";
 import { PairView } from "./pairView.tsx";
 import { HistoryButton, Key, KnownValues, Steps, SubjectHead } from "./subjectView.tsx";
 
