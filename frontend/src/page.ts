@@ -4,6 +4,7 @@ export { default as glossary } from "./widgets/glossary/glossary.ts";
 export { default as card_index } from "./widgets/card_index/cardIndex.tsx";
 export { default as workbench } from "./workbench.ts";
 export { default as progress } from "./workbench/progress/progress.tsx";
+export { default as view_picker } from "./workbench/view_picker/viewPicker.tsx";
 export { default as query_pad } from "./workbench/query_pad/queryPad.tsx";
 export { default as baseline_wait } from "./workbench/baseline_wait/baselineWait.tsx";
 export { default as script_preload } from "./explore/script_preload/scriptPreload.ts";

@@ -161,7 +161,7 @@ def following(page: Page, url: str, dataset: str, folder: Path) -> None:
                 """() => { window.seen = window.wait("pointerup", ".map", ({ map }) =>
                      map.playback.timeline.follows && map.playback.shown); }"""
             )
-            page.get_by_test_id("stButtonGroup").get_by_text(PROJECTIONS[method].title, exact=True).click()
+            page.get_by_role("radio", name=PROJECTIONS[method].title, exact=True).click()
             first, pace = page.evaluate("window.seen"), page.evaluate(PACE)
         while run.state == "running":
             page.wait_for_timeout(1000)

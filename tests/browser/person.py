@@ -143,7 +143,7 @@ class Person:
 
     def choose(self, name: str) -> None:
         """Click one of a segmented control."""
-        self.page.get_by_test_id("stButtonGroup").get_by_text(name, exact=True).click()
+        self.page.get_by_role("radio", name=name, exact=True).click()
 
     def inspect(self, name: str) -> None:
         """Open a tab of the inspector."""

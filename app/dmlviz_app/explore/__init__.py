@@ -17,6 +17,6 @@ FEATURE = Feature(
             for name in ("workbench.curves_panel", "explore.settings", "explore.maps", "explore.toolbar")
         ],
     ),
-    routes=lazy("dmlviz_app.explore.upload_routes:routes"),
+    routes=lazy("dmlviz_app.explore.routes:routes"),
     components=["explore/export/export.tsx", "explore/import_preview/importPreview.tsx", "explore/upload/upload.tsx"],
 )

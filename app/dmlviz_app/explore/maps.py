@@ -1,6 +1,6 @@
 """Workbench of Explore: the map of the shown run, or one projection by two engines; inspector, scores, loss curve."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,9 @@ from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.component_props import view_props, workbench
-from dmlviz_app.workbench.current_view import RunView, followed
+from dmlviz_app.workbench.current_view import RunView, followed, resolve_view, view_titles
 from dmlviz_app.workbench.progress_panel import progress_panel
+from dmlviz_app.workbench.projection_picker import start_projection
 from dmlviz_app.workbench.protocol import InspectorProps, Link, MapHeading, MapProps, WorkbenchProps
 
 KEY = "workbench"
@@ -69,7 +70,7 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
         progress_panel(ui, services, second, SECOND_PROGRESS, lambda: setattr(ui, "beside", False))
     props = WorkbenchProps(
         view=view_props(view_state.PAGE, [run_view], ui.seen, follows=follows),
-        maps=[_map_props(ui, run_view)],
+        maps=[_map_props(ui, run_view) | {"replays": st.session_state.get(settings.REPLAYS, 0)}],
         inspectors=[_inspector_props(run_view)],
     )
     if ui.lesson is None:
@@ -93,6 +94,29 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
     )
 
 
+def map_of_view(services: Services, run: str, view: str, query: Mapping[str, str]) -> MapProps | None:
+    """Begin another map of a run, and return how the page shows it; None where only the whole page can say that.
+
+    Args:
+        services: Those of the person.
+        run: ID of the run.
+        view: "live", or the name of a projection.
+        query: The address of the page.
+
+    Raises:
+        UserError: If there is no such run.
+    """
+    ui = UIState.from_query(query)
+    ui.run = ui.opened = services.runs.get(run).id
+    before = resolve_view(ui, services)
+    if before is None or view not in view_titles(before.run, subset=ui.subset is not None):
+        return None
+    ui.set_view(view)
+    start_projection(ui, services, before, resume=True)
+    now = resolve_view(ui, services)
+    return None if ui.view != view or now is None or now.second is not None else _map_props(ui, now)
+
+
 def _map_props(ui: UIState, run_view: RunView) -> MapProps:
     props = component_props.map_data(run_view)
     props["projects"] = run_view.complete
@@ -105,7 +129,6 @@ def _map_props(ui: UIState, run_view: RunView) -> MapProps:
         props["still"] = moving
     elif moving:
         props["settings"] = moving
-    props["replays"] = st.session_state.get(settings.REPLAYS, 0)
     if run_view.projection is not None and run_view.projection.config.subset is not None and ui.subset is not None:
         props["subset"] = {"bits": ui.subset.bits}
     return props

@@ -7,6 +7,7 @@ FEATURE = Feature(
     components=[
         "workbench.ts",
         "workbench/progress/progress.tsx",
+        "workbench/view_picker/viewPicker.tsx",
         "workbench/query_pad/queryPad.tsx",
         "workbench/baseline_wait/baselineWait.tsx",
         "explore/script_preload/scriptPreload.ts",

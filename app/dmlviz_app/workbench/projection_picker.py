@@ -18,10 +18,13 @@ from dmlviz_app.forms.view_query import OURS
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
+from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.url_state import note_event
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import RunView, followed, view_titles
+from dmlviz_app.workbench.protocol import ViewPickerProps
 
+PICKER_KEY = "view-picker"
 POPOVER = 340  # pixels
 ENGINE_KEY = "view.engine.asked"  # (run and map that the form is about, the engine picked for the next one)
 END, ALL_EPOCHS = "end", "follow"  # what else than a step may be drawn
@@ -33,21 +36,22 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
     if ui.subset is not None:
         names[LIVE] = "All images"
 
-    def on_view(view: str) -> None:
-        ui.set_view(view)
-        start_projection(ui, services, run_view, resume=True)
+    def on_view() -> None:
+        view = st.session_state[PICKER_KEY].get("view")
+        if view in names:
+            ui.set_view(view)
+            start_projection(ui, services, run_view, resume=True)
 
-    bound_widget(
-        st.segmented_control,
-        "Projection",
-        "view",
-        ui.view if ui.view in names else LIVE,
-        on_view,
-        options=list(names),
-        format_func=names.__getitem__,
-        label_visibility="collapsed",
-        required=True,
-        help=None,
+    mount(
+        "view_picker",
+        key=PICKER_KEY,
+        data=ViewPickerProps(
+            run=run_view.run.id,
+            view=ui.view if ui.view in names else LIVE,
+            views=names,
+        ),
+        width="content",
+        on_view_change=on_view,
     )
     title = "About" if ui.view == LIVE else "Parameters"
     menu = st.popover(title, type="tertiary", key="view-menu", on_change=note_event)

@@ -262,6 +262,14 @@ class ProgressProps(Source):
     waits_for: WaitsFor | None
 
 
+class ViewPickerProps(TypedDict):
+    """The titles of the maps that a run can have, by view."""
+
+    run: str
+    view: str
+    views: dict[str, str]
+
+
 class BaselineWaitProps(TypedDict):
     """The IDs of the work that measures the baselines which are not drawn."""
 

@@ -1,5 +1,5 @@
 // What happens on a page, for all its components. What a person looks at is in workbench/store.ts.
-import type { ItemNeighbors, NeighborHistory, QueryPlaces } from "../protocol.ts";
+import type { ItemNeighbors, MapProps, NeighborHistory, QueryPlaces } from "../protocol.ts";
 import { guarded } from "./boundary.ts";
 import type { Selection } from "./selection.ts";
 
@@ -46,6 +46,8 @@ export interface BusEvents {
     total?: number;
     source?: unknown;
   };
+  /** Another map of a run, of which the page hears when it is seen; null from then on. */
+  map: MapProps | null;
   /** The scores at the step that is shown, in words, and the images that they are of. */
   scored: { run: string; scores: string; note: string; sentence: string; course: Course };
   /** The smoothed loss over the steps. */

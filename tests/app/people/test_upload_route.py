@@ -1,7 +1,7 @@
 """Files come by routes: within the limits of each person, one upload at a time, and from no page of another site."""
 
 import pytest
-from dmlviz_app.explore.upload_routes import MAX_FILES, SENDERS
+from dmlviz_app.explore.routes import MAX_FILES, SENDERS
 from dmlviz_app.people.people import MB
 
 from tests.app.people.test_foreign import state_of

@@ -57,6 +57,7 @@ export class MapView {
   private publisher: StatePublisher;
   private link: MapLink;
   private host: Pick<MapArguments, "setTriggerValue"> | null = null;
+  private ahead: string | null = null; // the view that is shown before the page knows of it
   private hasMoved = false; // whether the person has gone to a step of this run
   private observer: ResizeObserver;
   private offs: (() => void)[];
@@ -227,6 +228,12 @@ export class MapView {
     const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
     const looks = bus.on("look", (all) => all.push({ run: state.data.run, seen: this.seen() }));
     const view = state.store.subscribe((change, source) => this.follow(change, source));
+    const ahead = bus.on("map", (data) => {
+      this.ahead = null;
+      if (data?.run !== state.data.run || !this.host) return;
+      this.update({ data: { ...data, replays: state.data.replays }, ...this.host });
+      this.ahead = data.view;
+    });
     const outline = bus.on("open-outline", () => layout.outline.open());
     this.offs = [
       connectGestures(parts),
@@ -237,6 +244,7 @@ export class MapView {
       neighbors,
       looks,
       view,
+      ahead,
       outline,
       () => document.removeEventListener("keydown", onKey),
     ];
@@ -293,7 +301,8 @@ export class MapView {
   }
 
   /** Take what the server sent. */
-  update({ data: input, setTriggerValue }: MapArguments): void {
+  update({ data: input, setTriggerValue }: Pick<MapArguments, "data" | "setTriggerValue">): void {
+    if (this.ahead !== null && input.run === this.state.data.run && input.view !== this.ahead) return;
     const {
       state,
       layout: { stage, root },

@@ -1,10 +1,11 @@
-"""The routes of files that people bring: images and vectors of their own, and weights of a backbone."""
+"""The routes of a map that is asked for, and of files that people bring: data of their own, weights of a backbone."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import IO
+from typing import IO, Annotated
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,22 +14,46 @@ from starlette.routing import Route
 from dmlviz.errors import UserError
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
-from dmlviz_app.server.headers import NO_STORE, JSONResponse
+from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
 from dmlviz_app.server.services import Services
 
 FRAME = 16_384  # bytes around the files of a request, at most
 MAX_FILES = 20  # of a request: a page sends a folder of more as one zip
 MAX_OF_ALL = 5  # requests that come in at once, of 110 MB at most
+MAX_BODY = 65_536  # bytes of an address
 SENDERS = Turns(1, MAX_OF_ALL)
 BUSY = "You send one file at a time, and not too many people at once: try again when the other one is here."
 
 
 def routes() -> list[Route]:
-    """Return the routes; they receive files as a form."""
+    """Return the routes; files come as a form."""
     return [
+        Route("/runs/{run}/map", map_of_view, methods=["POST"]),
         Route("/uploads/data", data, methods=["POST"]),
         Route("/uploads/weights", weights, methods=["POST"]),
     ]
+
+
+class _AskedMap(BaseModel):
+    """A view, and the address of the page that is to show it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    view: Annotated[str, Field(max_length=80)]
+    query: Annotated[dict[str, str], Field(max_length=200)]
+
+
+_ASKED_MAP: TypeAdapter[_AskedMap] = TypeAdapter(_AskedMap)
+
+
+@access(Rule.RUN_READER)
+async def map_of_view(request: Request) -> Response:
+    """Begin another map of a run; return the props of the map, or null where only the whole page can say how it is."""
+    from dmlviz_app.explore import maps  # with Streamlit's parts, which a server imports when it has started
+
+    asked = await read_json_body(request, _ASKED_MAP, MAX_BODY, "A map")
+    run = request.path_params["run"]
+    props = await asyncio.to_thread(maps.map_of_view, personal(request), run, asked.view, asked.query)
+    return JSONResponse(props, headers=NO_STORE)
 
 
 @access(Rule.VISITOR)

@@ -1,0 +1,73 @@
+// The maps that a run can have, as buttons. The map is shown before the page hears of it: to draw a page of Streamlit's
+// anew takes the browser as long as a first layout takes the server.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { bus } from "../../lib/bus.ts";
+import { panel } from "../../lib/panel.tsx";
+import { fetchJson, ROUTES } from "../../lib/server.ts";
+import type { MapProps, ViewPickerProps } from "../../protocol.ts";
+import style from "./viewPicker.css";
+
+const PAGE_AFTER_MS = 1000; // the page hears of it by then, whether the map is there or not
+
+const KEYS: Record<string, number> = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
+
+export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
+  const [picked, setPicked] = useState<string | null>(null); // what the page has not yet answered
+  const newest = useRef({ host, turn: 0, told: true });
+  const group = useRef<HTMLDivElement>(null);
+  newest.current.host = host;
+  useLayoutEffect(() => void (newest.current.told && setPicked(null)), [host]);
+  const shown = picked ?? view;
+
+  const pick = async (name: string) => {
+    if (name === shown) return;
+    const turn = ++newest.current.turn;
+    newest.current.told = false;
+    setPicked(name);
+    await Promise.race([showMap(run, name), new Promise((done) => setTimeout(done, PAGE_AFTER_MS))]);
+    if (turn !== newest.current.turn) return;
+    newest.current.told = true;
+    bus.emit("map", null);
+    newest.current.host.setTriggerValue("view", name);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const names = Object.keys(views);
+    const name = names.at((names.indexOf(shown) + KEYS[event.key]) % names.length);
+    if (!(event.key in KEYS) || !name) return;
+    event.preventDefault();
+    event.stopPropagation(); // the map has keys of its own
+    group.current?.querySelector<HTMLElement>(`[data-view="${name}"]`)?.focus();
+    void pick(name);
+  };
+  return (
+    <div class="views" role="radiogroup" aria-label="Projection" ref={group} onKeyDown={onKeyDown}>
+      {Object.entries(views).map(([name, title]) => (
+        <button
+          role="radio"
+          data-view={name}
+          aria-checked={name === shown}
+          tabIndex={name === shown ? 0 : -1}
+          onClick={() => pick(name)}
+          children={title}
+        />
+      ))}
+    </div>
+  );
+});
+
+/** Have the map of a run show another view, where that can be done at once; until its first layout is seen. */
+async function showMap(run: string, view: string): Promise<void> {
+  const query = Object.fromEntries(new URLSearchParams(location.search));
+  const map = await fetchJson<MapProps | null>(`${ROUTES}/runs/${run}/map`, "The map", { view, query }).catch(
+    () => null,
+  );
+  if (!map) return; // the page says why
+  bus.emit("map", map);
+  await new Promise<void>((done) => {
+    const off = bus.on("frame", (frame) => {
+      if (frame.run !== run) return;
+      off();
+      done();
+    });
+  });
+}
