@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dmlviz_app.answers import routes
+from dmlviz_app.forms.view_options import projection_views
 from dmlviz_app.people.cookies import COOKIE
 from dmlviz_app.runs import routes as run_list
 from PIL import Image
@@ -118,6 +119,27 @@ def test_neighbors_by_an_index_are_asked_for_again_until_they_are_there(client, 
     values = client.get(f"/dmlviz/runs/{run.id}/values/live/faithfulness.f32").content
     assert len(values) == 4 * n + 8
     (run.path / neighbor_table.FILE).unlink()
+
+
+@pytest.mark.slow
+def test_a_map_is_begun_at_a_click_as_the_page_would_show_it_or_left_to_the_page(client, run):
+    def ask(asked, **query):
+        return client.post(f"/dmlviz/runs/{run.id}/map", json={"view": asked, "query": query})
+
+    for view in ("live", *projection_views()):
+        shown = ask(view, view="umap", **{"view.neighbors": "8"}).json()
+        assert shown["run"] == run.id
+        if view == "live":
+            assert shown["view"] == "live"
+        else:
+            config = run.projection(shown["view"]).config
+            assert config.method == view == shown["picture"]["method"]
+            assert config.params.get("neighbors", 8) == 8  # as the address says
+            assert shown["events_url"] == f"dmlviz/runs/{run.id}/projections/{shown['view']}/events"
+    assert ask("nonsense").json() is None
+    assert ask("pca", beside="1", view="tsne").json()["picture"]["method"] == "pca"
+    assert ask("umap", beside="1", view="tsne").json() is None  # two maps are the page's
+    assert client.post("/dmlviz/runs/0123456789abcdef/map", json={"view": "pca", "query": {}}).status_code == 404
 
 
 def test_the_example_is_an_image_of_the_map_and_waits_for_the_end(client, here, run, write):
