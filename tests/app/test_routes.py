@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dmlviz_app.answers import routes
-from dmlviz_app.forms.view_options import projection_views
+from dmlviz_app.forms.view_query import projection_views
 from dmlviz_app.people.cookies import COOKIE
 from dmlviz_app.runs import routes as run_list
 from PIL import Image
