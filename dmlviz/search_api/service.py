@@ -36,7 +36,7 @@ from dmlviz.runs.run import Run
 from dmlviz.version import __version__
 
 _DOCUMENT = Path(__file__).with_name("openapi.json").read_text(encoding="utf-8")
-_PAGE = Template(Path(__file__).with_suffix(".html").read_text(encoding="utf-8"))
+_PAGE = Template(Path(__file__).with_name("description.html").read_text(encoding="utf-8"))
 _COUNT = json.loads(_DOCUMENT)["paths"]["/neighbors"]["post"]["parameters"][0]["schema"]
 MAX_NEIGHBORS, USUAL_NEIGHBORS = _COUNT["maximum"], _COUNT["default"]
 

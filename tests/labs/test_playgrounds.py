@@ -184,8 +184,8 @@ def test_the_drawing_of_a_net_is_that_net(name: str) -> None:
     towers = getattr(net, "towers", None)
     pair = getattr(net, "streams", towers.a if towers and "2stream" in name else None)
     streams = [pair.central, pair.surround] if pair else [towers.a, towers.b] if towers else [net.net]
-    assert len(drawing.inputs) == len(streams)
-    assert drawing.shared == (len({id(stream) for stream in streams}) < len(streams))
+    assert len(drawing["inputs"]) == len(streams)
+    assert drawing["shared"] == (len({id(stream) for stream in streams}) < len(streams))
     for stream in streams:
         words = [
             f"{layer.kernel_size[0]} × {layer.kernel_size[1]} convolution, {layer.out_channels}"
@@ -194,5 +194,5 @@ def test_the_drawing_of_a_net_is_that_net(name: str) -> None:
             for layer in stream.modules()
             if isinstance(layer, torch.nn.Conv2d | torch.nn.Linear)
         ]
-        assert words == list(drawing.layers)
-    assert ("decides" in drawing.end) == hasattr(net, "decision")
+        assert words == list(drawing["layers"])
+    assert ("decides" in drawing["end"]) == hasattr(net, "decision")

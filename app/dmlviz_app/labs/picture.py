@@ -4,6 +4,7 @@ import base64
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from PIL import Image
@@ -79,16 +80,7 @@ def _methods(result: TrialResult) -> list[PlaceScores]:
 
 def _drawing(title: str, result: TrialResult) -> NetDrawing | None:
     about = DRAWINGS.get(title)
-    if about is None:
-        return None
-    return {
-        "body": about.body,
-        "inputs": list(about.inputs),
-        "layers": list(about.layers),
-        "shared": about.shared,
-        "end": about.end,
-        "weights": int(result.values.get("weights", 0)),
-    }
+    return None if about is None else cast(NetDrawing, {**about, "weights": int(result.values.get("weights", 0))})
 
 
 def _town(dataset: str, data: Path, methods: Sequence[PlaceScores]) -> LabPicture:

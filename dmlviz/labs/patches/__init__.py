@@ -1,8 +1,10 @@
 """The lab *Do two patches match?*: nets that compare patches, on scenes of a kind that they have never seen."""
 
+import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs.kept_arrays import PICTURES, first_arrays
@@ -10,61 +12,9 @@ from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.statistics import compare, mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
-
-@dataclass(frozen=True)
-class NetDrawing:
-    """A net that compares two patches.
-
-    Attributes:
-        body: Whether it has one body, two towers or two streams, in words.
-        inputs: Input of each column of the drawing; one entry where there is one body only.
-        layers: The layers with weights of each column, in words.
-        shared: Whether both columns have the same weights.
-        end: Function from the columns' outputs to a score.
-    """
-
-    body: str
-    inputs: tuple[str, ...]
-    layers: tuple[str, ...]
-    shared: bool
-    end: str
-
-
-_TWINS = "two towers, one set of weights"
-_TWIN_STREAMS = "two streams for each patch, one set of weights for both patches"
-_PATCHES = ("first patch", "second patch")
-_CHANNELS = ("both patches as two channels",)
-_STREAMS = ("the middle of a patch", "the whole at half the size")
-_TOWER = ("8 × 8 convolution, 32", "3 × 3 convolution, 48", "linear, 112", "linear, 64")
-_STREAM_TOWER = ("4 × 4 convolution, 32", *_TOWER[1:3], "linear, 32")
-_TWICE = "the other patch likewise"
-_DECISION = "a small net decides: linear, 64; linear, 1"
-
-DRAWINGS = {
-    "siam-l2": NetDrawing(_TWINS, _PATCHES, _TOWER, True, "the distance of two descriptors of length 1"),
-    "siam": NetDrawing(_TWINS, _PATCHES, _TOWER, True, _DECISION),
-    "pseudo-siam": NetDrawing("two towers", _PATCHES, _TOWER, False, _DECISION),
-    "siam-2stream-l2": NetDrawing(
-        _TWIN_STREAMS, _STREAMS, _STREAM_TOWER, False, f"{_TWICE}; the distance, both at length 1"
-    ),
-    "siam-2stream": NetDrawing(_TWIN_STREAMS, _STREAMS, _STREAM_TOWER, False, f"{_TWICE}; {_DECISION}"),
-    "2ch": NetDrawing("one body", _CHANNELS, (*_TOWER[:-1], "linear, 1"), False, "its output is the score"),
-    "2ch-deep": NetDrawing(
-        "one body",
-        _CHANNELS,
-        ("4 × 4 convolution, 16", *["3 × 3 convolution, 16"] * 3, *["3 × 3 convolution, 32"] * 3, "linear, 1"),
-        False,
-        "its output is the score",
-    ),
-    "2ch-2stream": NetDrawing(
-        "two streams for both patches",
-        ("the middles of both, two channels", "both at half the size, two channels"),
-        ("4 × 4 convolution, 32", *_TOWER[1:]),
-        False,
-        _DECISION,
-    ),
-}
-
+DRAWINGS: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("drawings.toml").read_text(encoding="utf-8")
+)
 NETS = (
     *("pixels", "siam-l2", "siam-2stream-l2", "siam", "siam-2stream", "pseudo-siam"),
     *("2ch", "2ch-deep", "2ch-2stream"),

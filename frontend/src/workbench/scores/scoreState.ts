@@ -63,48 +63,26 @@ export interface Score {
 const PROBES = ["knn_probe_accuracy", "linear_probe_accuracy"];
 const SOME_RUNS = ["head_accuracy", ...PROBES];
 
-/** `title` says of what the points are ("image") what the score is. */
+/** Key, short name, and what the score is, of points that ITEM names ("image"). */
 export const SCORES = [
-  {
-    key: "precision_at_1",
-    label: "P@1",
-    title: (item: string) => `Share of ${item}s whose nearest neighbor is of their own class`,
-  },
-  {
-    key: "recall_at_5",
-    label: "R@5",
-    title: (item: string) => `Share of ${item}s with one of their own class among the 5 nearest neighbors`,
-  },
-  {
-    key: "map_at_r",
-    label: "MAP@R",
-    title: (item: string) => `Mean average precision at R, where R is the number of other ${item}s of the class`,
-  },
-  {
-    key: "r_precision",
-    label: "R-precision",
-    title: (item: string) => `Share of the first R results that are of the ${item}'s class`,
-  },
-  { key: "nmi", label: "NMI", title: () => "How well k-means clusters agree with the classes" },
-  {
-    key: "knn_accuracy",
-    label: "kNN",
-    title: (item: string) => `Accuracy of a vote among the nearest of the other ${item}s`,
-  },
-  {
-    key: SOME_RUNS[0],
-    label: "Head",
-    title: (item: string) =>
-      `Head accuracy: share of ${item}s whose own class has the highest of the class scores that the loss learned`,
-  },
-  { key: SOME_RUNS[1], label: "kNN probe", title: () => "Accuracy of a vote among the nearest training images" },
-  {
-    key: SOME_RUNS[2],
-    label: "Linear probe",
-    title: () =>
-      "Accuracy of a logistic regression on the embeddings, fitted to training images; the net stays as it is",
-  },
-];
+  ["precision_at_1", "P@1", "Share of ITEMs whose nearest neighbor is of their own class"],
+  ["recall_at_5", "R@5", "Share of ITEMs with one of their own class among the 5 nearest neighbors"],
+  ["map_at_r", "MAP@R", "Mean average precision at R, where R is the number of other ITEMs of the class"],
+  ["r_precision", "R-precision", "Share of the first R results that are of the ITEM's class"],
+  ["nmi", "NMI", "How well k-means clusters agree with the classes"],
+  ["knn_accuracy", "kNN", "Accuracy of a vote among the nearest of the other ITEMs"],
+  [
+    "head_accuracy",
+    "Head",
+    "Head accuracy: share of ITEMs whose own class has the highest of the class scores that the loss learned",
+  ],
+  ["knn_probe_accuracy", "kNN probe", "Accuracy of a vote among the nearest training images"],
+  [
+    "linear_probe_accuracy",
+    "Linear probe",
+    "Accuracy of a logistic regression on the embeddings, fitted to training images; the net stays as it is",
+  ],
+].map(([key, label, title]) => ({ key, label, title }));
 
 // Where classes were kept out of training, the scores of both kinds, each among themselves, come with these prefixes.
 const GROUPS = ["seen", "unseen"];
@@ -189,7 +167,7 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
     return {
       key,
       label,
-      title: title(noun ?? "image"),
+      title: title.replaceAll("ITEM", noun ?? "image"),
       value: Number.isFinite(value) ? value : null,
       change,
       course,
