@@ -9,12 +9,9 @@ import style from "./viewPicker.css";
 
 const PAGE_AFTER_MS = 1000; // the page hears of it by then, whether the map is there or not
 
-const KEYS: Record<string, number> = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
-
 export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
   const [picked, setPicked] = useState<string | null>(null); // what the page has not yet answered
   const newest = useRef({ host, turn: 0, told: true });
-  const group = useRef<HTMLDivElement>(null);
   newest.current.host = host;
   useLayoutEffect(() => void (newest.current.told && setPicked(null)), [host]);
   const shown = picked ?? view;
@@ -30,21 +27,22 @@ export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
     bus.emit("map", null);
     newest.current.host.setTriggerValue("view", name);
   };
+  /** Arrows go from button to button; a map is begun only by Enter, space or a click. */
   const onKeyDown = (event: KeyboardEvent) => {
-    const names = Object.keys(views);
-    const name = names.at((names.indexOf(shown) + KEYS[event.key]) % names.length);
-    if (!(event.key in KEYS) || !name) return;
+    const { parentElement: group, nextElementSibling, previousElementSibling } = event.target as HTMLElement;
+    const next = nextElementSibling ?? group?.firstElementChild;
+    const previous = previousElementSibling ?? group?.lastElementChild;
+    const to = { ArrowLeft: previous, ArrowUp: previous, ArrowRight: next, ArrowDown: next }[event.key];
+    if (!to) return;
     event.preventDefault();
     event.stopPropagation(); // the map has keys of its own
-    group.current?.querySelector<HTMLElement>(`[data-view="${name}"]`)?.focus();
-    void pick(name);
+    (to as HTMLElement).focus();
   };
   return (
-    <div class="views" role="radiogroup" aria-label="Projection" ref={group} onKeyDown={onKeyDown}>
+    <div class="views" role="radiogroup" aria-label="Projection" onKeyDown={onKeyDown}>
       {Object.entries(views).map(([name, title]) => (
         <button
           role="radio"
-          data-view={name}
           aria-checked={name === shown}
           tabIndex={name === shown ? 0 : -1}
           onClick={() => pick(name)}
