@@ -11,26 +11,54 @@ export interface Neighbors {
 export function nearestOthers(rows: Float32Array, d: number, k: number): Neighbors {
   const n = rows.length / d;
   k = Math.min(k, n - 1);
-  const indices = new Int32Array(n * k);
-  const squared = new Float64Array(n * k).fill(Infinity);
-  for (let i = 0; i < n; i++)
-    for (let j = 0; j < n; j++) {
-      if (j === i) continue;
+  const apart = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) {
+    apart[i * n + i] = Infinity;
+    for (let j = 0; j < i; j++) {
       let sum = 0;
       for (let q = 0, a = i * d, b = j * d; q < d; q++, a++, b++) {
-        const apart = rows[a] - rows[b];
-        sum += apart * apart;
+        const difference = rows[a] - rows[b];
+        sum += difference * difference;
       }
-      let place = i * k + k - 1;
-      if (!(sum < squared[place])) continue;
-      for (; place > i * k && sum < squared[place - 1]; place--) {
-        squared[place] = squared[place - 1];
-        indices[place] = indices[place - 1];
-      }
-      squared[place] = sum;
-      indices[place] = j;
+      apart[i * n + j] = apart[j * n + i] = sum;
     }
+  }
+  const indices = new Int32Array(n * k);
+  const squared = new Float64Array(n * k);
+  const scratch = new Float64Array(n);
+  for (let i = 0; i < n; i++) {
+    const all = apart.subarray(i * n, (i + 1) * n);
+    scratch.set(all);
+    const farthest = k ? smallest(scratch, k - 1) : -1;
+    const chosen = indices.subarray(i * k, (i + 1) * k);
+    let count = 0;
+    for (let j = 0; j < n; j++) if (all[j] < farthest) chosen[count++] = j;
+    for (let j = 0; count < k && j < n; j++) if (all[j] === farthest && j !== i) chosen[count++] = j;
+    chosen.sort((one, other) => all[one] - all[other] || one - other);
+    for (let e = 0; e < k; e++) squared[i * k + e] = all[chosen[e]];
+  }
   return { k, indices, squared };
+}
+
+/** The value that would stand at `place` if `values` were sorted; they are left in another order (Hoare's selection). */
+function smallest(values: Float64Array, place: number): number {
+  let [low, high] = [0, values.length - 1];
+  while (low < high) {
+    const pivot = values[(low + high) >> 1];
+    let [i, j] = [low, high];
+    while (i <= j) {
+      while (values[i] < pivot) i++;
+      while (values[j] > pivot) j--;
+      if (i > j) break;
+      const moved = values[i];
+      values[i++] = values[j];
+      values[j--] = moved;
+    }
+    if (place <= j) high = j;
+    else if (place >= i) low = i;
+    else break;
+  }
+  return values[place];
 }
 
 /** Rows (n × d) of length 1, whose Euclidean distances rank as their cosines do; a row of zeros stays. */
