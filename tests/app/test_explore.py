@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -239,6 +240,30 @@ def test_an_interrupted_run_can_still_be_viewed(here, write):
     assert page.data("inspector")["among"] is None  # not among all test images
 
 
+@pytest.fixture
+def form(monkeypatch):
+    """The value and the options of each field of a map's form, by key, once it is drawn without a page."""
+    drawn = {}
+
+    def widget(widget, label, key, value, on_change, **options):
+        drawn[key] = value, options.get("options")
+
+    monkeypatch.setattr(projection_picker, "bound_widget", widget)
+    monkeypatch.setattr(projection_picker.st, "form", lambda *arguments, **options: nullcontext())  # a form stays open
+    monkeypatch.setattr(projection_picker.st, "form_submit_button", lambda *arguments, **options: None)
+    monkeypatch.setattr(projection_picker, "form_fields", lambda *arguments, **options: None)
+    return drawn
+
+
+@pytest.mark.parametrize("method", ["pca", "tsne", "umap"])
+def test_the_parameters_of_a_run_that_trains_name_an_epoch_that_is_offered(here, write, form, method):
+    run = write(here.runs, TrainConfig(dataset="digits", seed=9), upto=10)
+    view = replace(current_view.run_view_of(run, here), status=Status("running"))
+    projection_picker._form(UIState(view=method), here, view)
+    value, options = form["view.epoch"]
+    assert value in options
+
+
 def test_the_page_is_given_the_route_that_answers_queries(here, run):
     page = Page(run=run.id)
     source = page.data("inspector")["query"]
@@ -436,29 +461,26 @@ def test_own_vectors_open_on_umap_and_pca_stands_in_until_it_is_drawn(here, impo
 
 
 @pytest.mark.parametrize(("method", "said"), [("tsne", "perplexity = 3: 30"), ("umap", "neighbors = 8: 15")])
-def test_the_form_of_a_map_of_few_points_says_what_is_lowered(here, imported, monkeypatch, method, said):
+def test_the_form_of_a_map_of_few_points_says_what_is_lowered(here, imported, form, monkeypatch, method, said):
     told = []
     monkeypatch.setattr(projection_picker.st, "caption", told.append)
-    monkeypatch.setattr(projection_picker, "bound_widget", lambda *arguments, **options: None)
-    monkeypatch.setattr(projection_picker.st, "form", lambda *arguments, **options: nullcontext())  # a form stays open
-    monkeypatch.setattr(projection_picker.st, "form_submit_button", lambda *arguments, **options: None)
-    monkeypatch.setattr(projection_picker, "form_fields", lambda *arguments, **options: None)
     view = current_view.run_view_of(imported, here)
     projection_picker._form(UIState(view=method), here, view)
     assert any(f"of 9 points is drawn with {said} is for more points." in line for line in told), told
 
 
-def test_why_a_map_cannot_be_drawn_stands_at_the_map_and_goes_when_another_is_chosen(here, imported, monkeypatch):
+def test_why_a_map_cannot_be_drawn_stands_on_the_map_and_goes_when_another_is_chosen(here, imported, monkeypatch):
     def refuse(order, owner=""):
         raise UserError("No more maps now.")
 
     monkeypatch.setattr(here.scheduler, "submit", refuse)
     page = Page(run=imported.id, view="tsne")
     assert page.ui.view == "live"
-    assert [one.value for one in page.caption].count(":orange[No more maps now.]") == 1  # not in the sidebar, too
+    assert page.data("map")["notices"] == ["No more maps now."]
+    assert "No more maps" not in page.captions  # neither above it nor in the sidebar
     page.ui.set_view("live")
     page.run()
-    assert not any("No more maps" in one.value for one in page.caption)
+    assert page.data("map")["notices"] == []
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
                 bound_widget(st.number_input, "Seed", "view.seed", config.seed, None, min_value=0, step=1, help=help)
         nouns = component_props.noun_props(run_view)
         if not nouns.get("given"):  # imported vectors are of no epoch
-            _epoch_fields(config, run, nouns.get("noun"))
+            _epoch_fields(followed(run_view, config), run, nouns.get("noun"))
         button("Draw", key="view.draw", on_click=send, width="stretch", render=st.form_submit_button)
 
 
