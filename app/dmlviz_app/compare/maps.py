@@ -128,9 +128,9 @@ def progress(ui: CompareState, services: Services, pair: Pair) -> None:
 
 
 def _is_unfinished(run_view: RunView) -> bool:
-    return run_view.projection is not None and (
-        run_view.projection_live or run_view.projection.resume_state is not None
-    )
+    if run_view.projection is None or run_view.follows:  # whose training has its own progress
+        return False
+    return run_view.projection_live or run_view.projection.resume_state is not None
 
 
 def map_pair(ui: CompareState, pair: Pair) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 import streamlit as st
@@ -132,17 +132,20 @@ class Pair:
     def turn(self) -> np.ndarray | None:
         """The matrix (2 × 2) that turns or mirrors the second map onto the first: t-SNE and UMAP have no orientation.
 
-        None where a map is linear, has three dimensions, or is not finished.
+        While one follows a training, that is by its last layout. None where a map is linear, has three dimensions, or
+        has no layout yet.
         """
         first, second = self.projections
         if not self.same_dataset or first is None or second is None:
             return None
         if any(one.config.declared.linear or one.config.dims != 2 for one in (first, second)):
             return None
-        target, places = first.coordinates, second.coordinates
-        if target is None or places is None or target.shape != places.shape or not len(target):
+        (target, there), (places, here) = _places(self.a), _places(cast(RunView, self.b))
+        _, ours, theirs = np.intersect1d(here, there, return_indices=True)
+        places, target = places[ours], target[theirs]
+        if not len(ours) or not (np.isfinite(target).all() and np.isfinite(places).all()):
             return None
-        return rotation_onto(places, target) if np.isfinite(target).all() and np.isfinite(places).all() else None
+        return rotation_onto(places, target)
 
     @property
     def same_dataset(self) -> bool:
@@ -198,6 +201,17 @@ def _with_map(ui: CompareState, side: str, view: RunView, services: Services) ->
         ui.messages.say(f"view_{side}", error)
         setattr(ui, f"view_{side}", LIVE)
         return view
+
+
+def _places(view: RunView) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places (n × 2) of a map, or of its last layout, and the images that they are of (n)."""
+    assert view.projection is not None
+    if (whole := view.projection.coordinates) is not None:
+        return whole, np.arange(len(whole))
+    layouts, tracked = view.projection.layouts, view.run.tracked_indices
+    if not layouts or tracked is None:
+        return np.empty((0, 2)), np.empty(0, int)
+    return view.projection.positions(layouts[max(layouts)]), tracked
 
 
 def _partners(run: Run, runs: list[Run]) -> list[Run]:

@@ -101,6 +101,8 @@ export class MapView {
         change: refresh,
         frame: (from, to) => marker.move(from, to, scene.t),
         ended: () => this.setTriggerValue("rerun", true),
+        // The page turns it onto the map beside it.
+        formed: () => state.data.link && state.data.follows && this.setTriggerValue("rerun", true),
         trouble: (error) => this.setStatus(messageOf(error)),
       },
       () => state.theme.still,

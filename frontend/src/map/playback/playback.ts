@@ -20,11 +20,15 @@ import { Prefetcher } from "./prefetcher.ts";
 
 const SEEK_S = 0.18; // to ease to a frame that was asked for
 const REPLAY_S = 0.8; // to the final basis, when a run ends
+const FORMED = 10; // layouts of a training after which a map turns little
+const GONE = "This run is not here any more: somebody deleted it. Its last map stays until you leave it.";
 const SWITCH_S = 0.9; // to another run or projection of the same items
 
 export interface PlaybackHooks extends PresenterHooks {
   /** A run that was running is over. */
   ended: (state: string) => void;
+  /** One that is running has taken shape. */
+  formed: () => void;
 }
 
 /** The followed source: a run or (pid) one of its projections. */
@@ -108,6 +112,7 @@ export class Playback extends PlayState {
     const change = reduceEvent(this.timeline, event);
     if (change === "frames") {
       this.interval.record();
+      if (this.entries.length === FORMED && this.source?.running) setTimeout(() => this.on.formed(), 0);
       const newest = this.entries.at(-1);
       if (newest && this.source?.running) void this.frames?.prefetch(newest.frame).catch(() => {}); // before it is drawn
     }
@@ -118,7 +123,8 @@ export class Playback extends PlayState {
     }
     if (!isOpen(this.timeline) && this.source?.running && !this.saidEnd) {
       this.saidEnd = true;
-      setTimeout(() => this.on.ended(this.timeline.state), 0);
+      if (this.timeline.state === "unknown") this.on.trouble(GONE);
+      else setTimeout(() => this.on.ended(this.timeline.state), 0);
     }
     if (!change) return;
     this.fresh = true;
