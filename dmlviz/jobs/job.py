@@ -187,7 +187,10 @@ class Job:
 
     def why_it_failed(self, why: str) -> str:
         """Return how its worker ended, with what to do about it where that is known."""
-        advice = "and continue" if self.order.kind == "features" else "or use a smaller net or smaller batches"
+        if self.order.kind == "train":
+            advice = "or use a smaller net or smaller batches"
+        else:
+            advice = "and continue" if self.order.kind == "features" else "and try again"
         return f"{why} Close other programs, {advice}." if why == KILLED else why
 
     def report(self, state: str = "", reason: str = "") -> JobReport:

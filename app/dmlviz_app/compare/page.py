@@ -29,7 +29,7 @@ else:
         variant.menus(ui, app_services, pair.a.run)
     with error_boundary("The choice of runs"):
         compare_view.run_pickers(ui, app_services, pair)
-        ui.messages.show("runs", "view_a", "view_b", "curves")
+        ui.messages.show("runs", "curves")
     with error_boundary("The progress"):
         compare_view.progress(ui, app_services, pair)
     url_state.write_url(ui)  # before the maps: the browser adds what is looked at to the address of these runs

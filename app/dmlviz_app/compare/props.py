@@ -44,7 +44,10 @@ def workbench_props(ui: CompareState, pair: Pair) -> WorkbenchProps:
     run_views = [run_view for run_view in (pair.a, pair.b) if run_view is not None]
     props = WorkbenchProps(
         view=view_props(compare.PAGE, run_views, ui.seen, follows=ui.curves is not None),
-        maps=[map_data(run_view, pair) for run_view in run_views],
+        maps=[
+            map_data(run_view, pair) | {"notices": ui.messages.take(f"view_{side}")}
+            for run_view, side in zip(run_views, "ab", strict=False)
+        ],
         inspectors=[],
     )
     if not pair.same_dataset:

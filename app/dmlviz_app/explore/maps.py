@@ -120,6 +120,7 @@ def map_of_view(services: Services, run: str, view: str, query: Mapping[str, str
 def _map_props(ui: UIState, run_view: RunView) -> MapProps:
     props = component_props.map_data(run_view)
     props["projects"] = run_view.complete
+    props["notices"] = ui.messages.take("map")
     if run_view.awaited is not None and run_view.awaited.projection is not None:
         props["awaits"] = run_view.awaited.projection.id
         if run_view.awaited.follows:

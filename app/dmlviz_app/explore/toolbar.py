@@ -87,7 +87,6 @@ def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
                 _use_settings(ui, services, run_view)
             with error_boundary("Export"):
                 export_menu(run_view)
-    ui.messages.show("map")
 
 
 def _use_settings(ui: UIState, services: Services, run_view: RunView) -> None:

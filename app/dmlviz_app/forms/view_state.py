@@ -68,7 +68,7 @@ class UIState(TrainingDraft, UrlState):
     ADDRESS = view_query.ADDRESS
 
     def cause(self, place: str) -> object:
-        """Return what the sentences at a place are about: "run" is the head of the page, "map" above the map."""
+        """Return what the sentences at a place are about: "run" is the head of the page, "map" the map."""
         if place == "run":
             return self.run
         if place == "curves":

@@ -61,10 +61,17 @@ class Messages:
 
     def show(self, *places: str) -> None:
         """Render what is said at these places and within them."""
-        for place, sentence in self.all().items():
-            if any(_is_within(place, name) for name in places):
-                self._said[place].is_shown = True
-                warn(sentence)
+        for sentence in self.take(*places):
+            warn(sentence)
+
+    def take(self, *places: str) -> list[str]:
+        """Return what is said at these places and within them, to be shown by the caller."""
+        said = {
+            place: sentence for place, sentence in self.all().items() if any(_is_within(place, name) for name in places)
+        }
+        for place in said:
+            self._said[place].is_shown = True
+        return list(said.values())
 
     def begin(self) -> None:
         """Begin to draw the page: nothing is shown yet."""

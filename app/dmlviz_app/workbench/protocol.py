@@ -65,7 +65,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     `awaits` is the view by which the page replaces this one by itself; `queued` its title while it waits for a worker.
     A projection that `follows` has a layout for each snapshot of the training. Its layout moves while a person drags
     its `settings`; `still` says why it does not. `turn` is the 2 × 2 matrix, row by row, by which its places are turned
-    or mirrored onto the map beside it.
+    or mirrored onto the map beside it. `notices` are sentences that stand on the map.
     """
 
     title: NotRequired[str]
@@ -85,6 +85,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     picture: NotRequired[PictureInfo]
     height: NotRequired[int | Literal["fill"]]
     turn: NotRequired[list[float]]
+    notices: NotRequired[list[str]]
 
 
 class ViewProps(TypedDict):

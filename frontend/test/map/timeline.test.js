@@ -11,7 +11,7 @@ import {
   reduceEvent,
   unplaced,
 } from "../../src/map/data/timeline.ts";
-import { statusOf } from "../../src/map/ui/status.ts";
+import { noticesOf, statusOf } from "../../src/map/ui/status.ts";
 import { close, pluck } from "../helpers.js";
 
 describe("timeline", () => {
@@ -48,6 +48,15 @@ describe("timeline", () => {
       return statusOf({ data: {}, model, images: "test" }, line, { count: 2 }, 2, "")[0];
     };
     assert.deepEqual([caption(0), caption(47)], ["2 images", "2 images · layouts from step 47 on"]);
+  });
+
+  it("says on the map what was refused and why it failed, until that is over", () => {
+    const following = run({ event: "started", method: "tsne", training_steps: 600 });
+    const said = (line, data = {}, trouble = null) => noticesOf({ data, pid: "p", trouble }, line);
+    assert.deepEqual(said(following, { notices: ["No."] }, "Frame 7 is missing."), ["No.", "Frame 7 is missing."]);
+    assert.deepEqual(said(following), []);
+    reduceEvent(following, { event: "failed", reason: "It was killed." });
+    assert.match(said(following).join(), /^It was killed. The last layout stays/);
   });
 
   it("changes over to the replay, whose frames carry their own description", () => {

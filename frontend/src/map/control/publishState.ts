@@ -10,7 +10,7 @@ import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
 import { summary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
-import { statusOf } from "../ui/status.ts";
+import { noticesOf, statusOf } from "../ui/status.ts";
 import type { MapLink } from "./linkedMaps.ts";
 
 /** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
@@ -93,6 +93,8 @@ export class StatePublisher {
     layout.colorControl.update(state, layout.colorControl.name === "error" ? this.wrongItems() : 0);
     layout.caption.textContent = caption;
     layout.status.textContent = note;
+    const notices = (shown && scene.frame ? noticesOf(state, timeline) : (state.data.notices ?? [])).join("\n");
+    if (layout.notices.textContent !== notices) layout.notices.textContent = notices;
     if (!player.playing) updateAttribute(layout.overlay, "aria-label", this.summary());
     for (const [name, value] of Object.entries(this.attributes(visible)))
       updateAttribute(layout.root, `data-${name}`, value);
@@ -181,7 +183,9 @@ export class StatePublisher {
     } = this.parts;
     const { playing } = player;
     const index = Math.floor(player.position);
-    const ofEnd = data.follows || !pid ? index === entries.length - 1 && !isOpen(timeline) : true;
+    // A map that stopped following stands at its last layout, though the training goes on.
+    const isWhole = timeline.follows ? timeline.state === "finished" : !isOpen(timeline);
+    const ofEnd = data.follows || !pid ? index === entries.length - 1 && isWhole : true;
     const moment = ofEnd || !shown ? null : shown.step;
     const key = `${data.run} ${pid} ${index} ${shown?.step} ${moment} ${playing}`;
     if (key === this.frameKey || !shown) return;

@@ -82,6 +82,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const alarm = new AlarmNote(on.remedy);
   const caption = h("div", "caption");
   const status = h("div", "status");
+  const notices = h("div", { class: "notices", role: "status" });
   const headline = new Headline();
   const moment = h("div", "moment");
   const strip = h("div", "strip", moment, caption, toolbar.choices);
@@ -95,6 +96,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     toolbar.node,
     strip,
     status,
+    notices,
     alarm.node,
     tooltip.node,
   );
@@ -126,6 +128,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     moment,
     strip,
     status,
+    notices,
     headline,
     sheet,
   };

@@ -16,7 +16,7 @@ const CONTOURS: Record<string, string> = {
  * images; `note`: what is to be known of the frame.
  */
 export function statusOf(
-  { data, pid, model, images, trained, contours, astray, trouble, queued }: MapState,
+  { data, model, images, trained, contours, astray, trouble, queued }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
@@ -43,14 +43,19 @@ export function statusOf(
   const first = framesOf(timeline)[0]?.step ?? 0;
   if (timeline.follows && first > 0) parts.push(`layouts from step ${grouped(first)} on`);
   for (const words of [note, timeline.phase, queued]) if (words) parts.push(words);
-  // Why a run failed stands above the map in the app.
-  if (timeline.state === "failed")
-    parts.push(pid || !document.querySelector(".stApp") ? `failed: ${timeline.reason}` : "failed");
+  if (timeline.state === "failed") parts.push("failed");
   else if (timeline.follows && timeline.state === "stopped" && timeline.reason !== "paused")
     parts.push(timeline.reason);
   if (timeline.connection === "retrying") parts.push("connection lost, reconnecting …");
-  if (trouble) parts.push(trouble);
   return [parts.join(" · "), astray ? "No points here: Home or a double-click shows all" : ""];
+}
+
+/** Sentences that stand on a map until their cause is gone: what was refused, what failed. */
+export function noticesOf({ data, pid, trouble }: MapState, { state, reason, follows }: Timeline): string[] {
+  const said = [...(data.notices ?? []), ...(trouble ? [trouble] : [])];
+  // Why a run failed stands above the map in the app.
+  if (state !== "failed" || !(pid || !document.querySelector(".stApp"))) return said;
+  return [...said, follows ? `${reason} The last layout stays; Draw, under Parameters, goes on from there.` : reason];
 }
 
 function waiting(timeline: Timeline): string {

@@ -47,7 +47,8 @@ export default panel<ProgressProps>(style, ({ host, ...data }) => {
       newest.current.refreshed = status;
       askPython();
     }
-    if (event.event === "end" && data.replaces_map) askPython(); // another map stands in for this one until it is there
+    const isGone = event.event === "end" && event.state === "unknown"; // deleted: its last map stays
+    if (event.event === "end" && data.replaces_map && !isGone) askPython(); // another map stands in for this one until it is there
     newest.current.phase = status.phase;
     return isNews;
   };
