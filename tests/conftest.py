@@ -71,6 +71,15 @@ def _search_paths_of_one_test():
 
 
 @pytest.fixture(scope="session")
+def made_folder(tmp_path_factory) -> Path:
+    """What `made` of a data folder holds: data sets made of the digits, once for all processes of a run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def page_script() -> Callable[..., Any]:
     """`page_script(name, given)`: what that function of frontend/test/scripts.js returns when it is given that."""
     if shutil.which("node") is None or not (FRONTEND / "node_modules").is_dir():

@@ -150,8 +150,8 @@ def test_a_color_that_does_not_exist_is_said():
 
 
 @pytest.mark.slow
-def test_roles_of_made_images_are_columns_in_the_order_of_the_spec(folder):
-    root = folder / "data"
+def test_roles_of_made_images_are_columns_in_the_order_of_the_spec(folder, made_folder):
+    root = made_folder.parent
     test = data.load("identities", root).test
     run = Runs(folder / "made", folder / "none").create(TrainConfig(dataset="identities", images_per_class=8))
     assert not has_columns(run, root)  # nobody knows yet which images it tests

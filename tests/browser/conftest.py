@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Playwright, expect, sync_playwright
@@ -33,7 +33,16 @@ ARGUMENTS = [
     "--enable-unsafe-swiftshader",
     "--disable-gpu-compositing",  # as browsers do by themselves where there is no GPU: only WebGL is emulated
 ]
+ROLES = ("member", "teacher", "guest")
 expect.set_options(timeout=SLOW)
+
+
+class School(NamedTuple):
+    """A server that several people share: its address, the folder of its runs, and the token of each role."""
+
+    url: str
+    runs: Path
+    tokens: dict[str, str]
 
 
 def data_folder() -> Path | None:
@@ -89,6 +98,15 @@ def server(
     return serve("--runs", runs, "--data", data, *options)
 
 
+@pytest.fixture(scope="session")
+def school(serve: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> School:
+    """A server that several people share, with a token for each role."""
+    home, tokens = tmp_path_factory.mktemp("school"), {role: f"{role}-0123456789abcdef" for role in ROLES}
+    options = ["--shared", "--runs", home / "runs", "--data", home / "data", "--token", tokens["member"]]
+    server = serve(*options, "--teacher-token", tokens["teacher"], "--guest-token", tokens["guest"])
+    return School(server.url.partition("/?")[0], home / "runs", tokens)
+
+
 @pytest.fixture
 def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     """`streamlit run app/main.py`, as a host starts it that knows Streamlit only."""
@@ -99,7 +117,7 @@ def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     listen = ["--server.address", "127.0.0.1", "--server.port", str(port)]  # everywhere, it would be for several people
     command = [sys.executable, "-m", "streamlit", "run", script, *listen]
     folders = {"DMLVIZ_RUNS": str(runs), "DMLVIZ_DATA": str(tmp_path)}
-    started = Server(command, folders)
+    started = Server(command, folders | {"NUMBA_DISABLE_JIT": "1"})
     yield started
     started.close()
     assert "Traceback" not in started.log, started.log

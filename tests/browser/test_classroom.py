@@ -4,17 +4,14 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from dmlviz.runs.store import Runs
 from tests.browser.accessibility import accessibility_violations
-from tests.browser.server_process import Server
 
 pytestmark = pytest.mark.browser
-TOKEN = "0123456789abcdef"
 
 
 @pytest.fixture
@@ -35,12 +32,6 @@ def come(chromium: Browser) -> Iterator:
     assert errors == []
 
 
-@pytest.fixture
-def school(serve, tmp_path: Path) -> Server:
-    """A server that several people share, behind a token."""
-    return serve("--shared", "--token", TOKEN, "--runs", tmp_path / "runs", "--data", tmp_path / "data")
-
-
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
@@ -50,11 +41,11 @@ def map_has(page: Page, **values: str) -> None:
         expect(page.locator(".map")).to_have_attribute(f"data-{name}", value)
 
 
-def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, school, tmp_path):
-    url = school.url.partition("?")[0].rstrip("/")
+def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, school):
+    url, before = school.url, {run.id for run in Runs(school.runs).list()}
     teacher, ada, bob = come(), come(), come(390, 780)
     students = (ada, bob)
-    teacher.goto(f"{url}/class?token={TOKEN}")
+    teacher.goto(f"{url}/class?token={school.tokens['teacher']}")
     teacher.get_by_role("textbox", name="Title").fill("Monday")
     press(teacher, "Open")
     board = teacher.locator(".board")
@@ -101,8 +92,7 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     widths = tracks.evaluate_all("nodes => nodes.map((node) => node.offsetWidth)")
     assert abs(widths[3] / widths[2] - 0.5) < 0.02, "one of two guesses is half of the bar"
     expect(board.locator(".histogram .right")).to_have_count(0)
-    runs = Runs(tmp_path / "runs")
-    (run,) = [run for run in runs.list() if not runs.is_bundled(run)]  # one for both
+    (run,) = [run for run in Runs(school.runs).list() if run.id not in before]  # one for both
     expect(board).to_contain_text("the answer is ready on 2 pages")
     board.get_by_role("button", name="Show the answer").click()
     expect(ada.locator(".st-key-lesson")).to_contain_text("The run says: Above 0.75.")

@@ -45,25 +45,24 @@ def bare_page():
         thread.join()
 
 
-@pytest.fixture
-def streamlit_app(tmp_path, until, request):
-    """The address of the example in Streamlit, or of a script, with the package as pip installs it."""
-    script = PACKAGE / "examples" / "digits.py"
-    if hasattr(request, "param"):
-        script = tmp_path / "script.py"
-        script.write_text(request.param, encoding="utf-8")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+@pytest.fixture(scope="module")
+def streamlit_app(tmp_path_factory, until):
+    """The address of the example in Streamlit, with ?shrinking of another script; the package is as pip installs it."""
+    folder = tmp_path_factory.mktemp("streamlit")
+    (folder / "shrinking.py").write_text(SHRINKING, encoding="utf-8")
+    (folder / "app.py").write_text(APP.format(example=str(PACKAGE / "examples" / "digits.py")), encoding="utf-8")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
     subprocess.run(build, cwd=PACKAGE, check=True, capture_output=True)
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
-        wheel.extractall(tmp_path / "site")
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+        wheel.extractall(folder / "site")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     listen = ["--server.headless", "true", "--server.address", "127.0.0.1", "--server.port", str(port)]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), *listen]
-    environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *listen]
+    environment = os.environ | {"PYTHONPATH": str(folder / "site")}
     with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as app:
         try:
             address = f"http://127.0.0.1:{port}"
@@ -109,6 +108,10 @@ def test_ten_lines_of_streamlit_show_it_and_hear_what_is_chosen(page, streamlit_
     expect(page.get_by_text(re.compile(r"^[1-9]\d* selected"))).to_be_visible()  # the selection stays
 
 
+APP = """
+import runpy, streamlit as st
+runpy.run_path("shrinking.py" if "shrinking" in st.query_params else {example!r}, run_name="__main__")
+"""
 SHRINKING = """
 import numpy as np, streamlit as st
 from streamlit_embedding_map import embedding_map
@@ -125,9 +128,8 @@ embedding_map(np.random.default_rng(0).normal(size=(n, 2)), neighbors=near, key=
 """
 
 
-@pytest.mark.parametrize("streamlit_app", [SHRINKING], indirect=True)
 def test_a_selection_follows_its_points_and_python_is_told(page, streamlit_app):
-    page.goto(streamlit_app)
+    page.goto(f"{streamlit_app}/?shrinking")
     maps = page.locator(".map")
     page.locator('.map[data-ready="true"]').nth(2).wait_for(timeout=SLOW)  # with many neighbors, too
     expect(maps.nth(2)).to_contain_text("No points")

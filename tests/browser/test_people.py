@@ -1,35 +1,17 @@
 """Several people on one server: they come by the link of their role, and share what they want to share."""
 
 import re
-import sys
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.server_process import Server
+from tests.browser.conftest import School
 
 pytestmark = pytest.mark.browser
 
-TOKENS = {role: f"{role}-0123456789abcdef" for role in ("member", "teacher", "guest")}
-
-
-@pytest.fixture(scope="module")
-def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with a token for each role."""
-    home = tmp_path_factory.mktemp("home")
-    command = [sys.executable, "-m", "dmlviz", "serve", "--no-browser", "--port", "0", "--shared"]
-    command += ["--runs", str(home / "runs"), "--data", str(home / "data"), "--token", TOKENS["member"]]
-    command += ["--teacher-token", TOKENS["teacher"], "--guest-token", TOKENS["guest"]]
-    server = Server(command, {"NUMBA_DISABLE_JIT": "1"})
-    server.url = server.url.partition("/?")[0]
-    yield server
-    server.close()
-    assert "Traceback" not in server.log, server.log
-
 
 @pytest.fixture
-def arrive(chromium: Browser, school: Server):
+def arrive(chromium: Browser, school: School):
     """`arrive("teacher")`: a browser of their own, let in by that link; `arrive("")`: one without a link."""
     contexts, errors = [], []
 
@@ -39,7 +21,7 @@ def arrive(chromium: Browser, school: Server):
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{school.url}/?token={TOKENS[role]}" if role else school.url)
+        page.goto(f"{school.url}/?token={school.tokens[role]}" if role else school.url)
         if role:
             expect(page.get_by_test_id("stSidebar")).to_contain_text(f"· {role}")
             assert "token" not in page.url
@@ -51,7 +33,7 @@ def arrive(chromium: Browser, school: Server):
     assert errors == []
 
 
-def train(page: Page, school: Server, settings: str) -> str:
+def train(page: Page, school: School, settings: str) -> str:
     page.goto(f"{school.url}/?{settings}")
     page.locator(".st-key-train-top").get_by_role("button").click()  # the drawer is closed on a first visit
     expect(page).to_have_url(re.compile("run=[0-9a-f]{16}"))
@@ -112,7 +94,7 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     card(grace, lesson).get_by_role("button", name="Who sees it").click()
     card(grace, lesson).get_by_role("button", name="Everyone, on the shelf").click()
     expect(card(grace, lesson).locator("[aria-pressed=true][data-visibility=shelf]")).to_have_count(1)
-    ada.goto(f"{school.url}/?token={TOKENS['guest']}")
+    ada.goto(f"{school.url}/?token={school.tokens['guest']}")
     expect(ada.get_by_test_id("stSidebar")).to_contain_text("· guest")
     open_runs(ada)
     ada.get_by_role("button", name="Shelf", exact=True).click()

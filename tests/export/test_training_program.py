@@ -33,7 +33,7 @@ from dmlviz.miners.tuples import FixedTriplets, Pairs, Triplets
 from dmlviz.ops.fixed_path import fixed_path
 from dmlviz.training.optimizers import build_optimizer, build_schedule
 
-STEPS = 20
+STEPS = 8
 TRIPLET_MINERS = ("hardest_negative", "semihard_nearest", "batch_hard", "easy_positive")
 PAIR_MINERS = ("all_pairs", "hard_negative_pairs")
 RANDOM_MINERS = ("random_negative", "balanced_pairs")

@@ -31,8 +31,10 @@ OURS = ("verification", "reid", "gallery", "few-shot")
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
+def root(tmp_path_factory: pytest.TempPathFactory, made_folder: Path) -> Path:
+    root = tmp_path_factory.mktemp("data")
+    (root / "made").symlink_to(made_folder)
+    return root
 
 
 @pytest.fixture(autouse=True)

@@ -48,17 +48,6 @@ def test_equal_configs_give_bit_identical_results(digits: Dataset, fields: dict,
     assert not np.array_equal(first[-1].embeddings, other[-1].embeddings)
 
 
-def test_the_global_random_state_is_neither_used_nor_changed(digits: Dataset, quick) -> None:
-    torch.manual_seed(1)
-    first = list(train(quick(), data=digits))[-1]
-    before = torch.random.get_rng_state()
-    torch.manual_seed(2)
-    again = list(train(quick(), data=digits))[-1]
-    assert np.array_equal(first.embeddings, again.embeddings)
-    torch.manual_seed(1)
-    assert torch.equal(before, torch.random.get_rng_state())
-
-
 @pytest.mark.slow
 def test_interleaved_trainings_do_not_affect_each_other(digits: Dataset, quick) -> None:
     alone = [list(train(quick(seed=seed), data=digits)) for seed in (0, 1)]

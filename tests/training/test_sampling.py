@@ -183,13 +183,6 @@ def test_equal_seeds_give_equal_batches_and_epochs_differ(sampler: str) -> None:
     assert first.dtype == np.int64
 
 
-def test_the_global_random_state_is_neither_used_nor_changed() -> None:
-    np.random.seed(0)
-    before = np.random.get_state()[1].copy()
-    take(sampling.balanced(np.arange(100) % 5, 3, 4, rng()), 5)
-    assert np.array_equal(before, np.random.get_state()[1])
-
-
 @pytest.mark.parametrize(
     ("labels", "classes", "images", "message"),
     [
