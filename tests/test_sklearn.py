@@ -132,7 +132,7 @@ def test_columns_of_any_size_keep_the_others(kind, column):
     points = points.astype(kind)
     odd = column(points) if callable(column) else np.full((90, 1), column)
     rows = np.hstack([points, odd]).astype(kind)
-    learner = MetricLearner(max_iter=60, random_state=0).fit(pd.DataFrame(rows), labels)
+    learner = MetricLearner(max_iter=30, random_state=0).fit(pd.DataFrame(rows), labels)
     assert learner.score(pd.DataFrame(rows), labels) > 0.95
     assert np.isfinite(learner.transform(pd.DataFrame(rows * kind(0.5)))).all()
 

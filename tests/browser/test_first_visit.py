@@ -100,6 +100,8 @@ def test_a_phone_has_what_a_hand_needs_at_the_bottom(visit, digits_run):
     expect(page.locator(".inspector button.row")).to_have_count(10)
     scores = page.locator(".scores")
     expect(scores).to_be_visible()
+    tops = [page.locator(part).bounding_box()["y"] for part in (".map", ".inspector", ".scores", ".loss-curve")]
+    assert tops == sorted(tops)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     bottom = scores.evaluate(
         "node => node.getBoundingClientRect().bottom + document.getElementById('stMain').scrollTop"

@@ -1,4 +1,4 @@
-"""The page Labs: all labs with their ready-made results, and one that is run to its figure."""
+"""The page Labs: all labs, and one that is run to its figure."""
 
 import re
 from pathlib import Path
@@ -6,21 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.registry import LABS
 
 pytestmark = pytest.mark.browser
-
-# Most labs have stories of their own, which begin with the guess.
-OTHERS = ("test_lab_activities.py", "test_lab_playgrounds.py", "test_pages.py")
-STORIES = "".join((Path(__file__).parent / name).read_text() for name in OTHERS)
-GUESSED_ELSEWHERE = set(re.findall(r'(?:open_lab|guess)\("([a-z-]+)"', STORIES))
-
-
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("name", [name for name in LABS if ready_made(name) and name not in GUESSED_ELSEWHERE])
-def test_a_lab_shows_its_ready_made_figure_after_a_guess(person, name):
-    person.open_lab(name)
 
 
 def test_a_lab_is_found_run_to_its_figure_and_kept(person):

@@ -44,7 +44,7 @@ def small(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
     monkeypatch.setattr(verification, "ROC_SAME", 300)
     monkeypatch.setattr(verification, "ROC_DIFFERENT", 500)
     monkeypatch.setattr(verification, "RESAMPLES", 10)
-    monkeypatch.setattr(few_shot, "EPISODES", 600)
+    monkeypatch.setattr(few_shot, "EPISODES", 100)
     monkeypatch.setattr(few_shot, "FEWER_EPISODES", 10)
     monkeypatch.setattr(gallery, "DRAWS", 2)
     kept_arrays.find_images.cache_clear()
