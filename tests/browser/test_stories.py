@@ -321,29 +321,6 @@ def bomb(side):
     )
 
 
-def test_a_projection_is_drawn_live_and_stays_with_its_colors(person, digits_run):
-    person.open(f"?run={digits_run.id}")
-    person.choose("t-SNE")
-    person.map_has("view", re.compile("[0-9a-f]{16}"))
-    person.map_has("state", "finished")
-    person.map_has("points", "596")
-    expect(person.page.locator(".map .foot > summary")).to_contain_text(re.compile(r"\d of 10 neighbors survive: "))
-    expect(person.page.locator(".map .foot")).to_contain_text("trustworthiness")
-    expect(person.page.locator(".map .foot")).to_contain_text("on 596 test images")
-    person.page.locator(".map .view > summary").click()
-    person.page.locator(".map .color-by select").select_option("faithfulness")
-    person.map_has("color", "faithfulness")
-    expect(person.page.locator(".map .scale")).to_contain_text("0 of 10 neighbors preserved")
-    expect(person.page).to_have_url(re.compile("view=tsne.*color=faithfulness"))
-    person.page.reload()
-    person.map_has("view", re.compile("[0-9a-f]{16}"))
-    person.map_has("color", "faithfulness")
-    person.map_has("points", "596")
-    assert person.score("precision_at_1") != "–"
-    person.choose("Class fan")
-    person.map_has("view", "live")
-
-
 @pytest.mark.parametrize(
     ("view", "name", "value"), [("tsne", "Perplexity", "perplexity"), ("umap", "Min dist", "min_dist")]
 )
