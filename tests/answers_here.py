@@ -31,7 +31,7 @@ def answer_in_thread(pool: WorkerPool, folder: Path) -> _ThreadWorker:
 
     def work() -> None:
         try:
-            with contextlib.suppress(FileNotFoundError):  # its test is over, and all answers are removed
+            with contextlib.suppress(FileNotFoundError, SystemExit):  # its test is over, or wants this worker to end
                 answers.prepare_answer(Work(folder, pool._data_root))
         finally:
             pool._events.put(WorkerEvent(worker, None, "The worker ended."))

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dmlviz.storage.text import plain_name
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -16,7 +18,7 @@ def plain_table(table: "pyarrow.Table") -> tuple["pyarrow.Table", list[str]]:
     import pyarrow
 
     names, notes = [], []
-    for number, name in enumerate(str(column).strip() for column in table.column_names):
+    for number, name in enumerate(plain_name(str(column)) for column in table.column_names):
         unique, count = name, 2
         while unique in names:
             unique, count = (f"{name} {count}" if name else f"column {number + 1}"), count + 1

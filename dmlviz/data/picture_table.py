@@ -201,7 +201,8 @@ def read_pictures(
     if not rows and not first_error:
         raise UserError(f"Pictures are trained on with their classes; no row of {name} has a label: fill the column.")
     if not rows:
-        raise UserError(f"A picture is a {READABLE}; {first_error}. Correct or remove it.")
+        vectors = isinstance(values[0].as_py(), bytes) and "; where the bytes are a vector, store a list of numbers"
+        raise UserError(f"A picture is a {READABLE}; {first_error}. Correct or remove it{vectors or ''}.")
     squares = squares[: len(rows)]
     gray = is_gray(squares)
     preprocessing = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")

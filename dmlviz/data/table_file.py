@@ -231,7 +231,7 @@ def read_vectors(table: "pyarrow.Table", columns: Sequence[str], name: str) -> n
             if not (is_numeric(table.column(column)) or types.is_boolean(kind)):
                 raise UserError(
                     f"A column of a vector holds numbers; column {column} of {name} holds {_type_name(kind)}: choose "
-                    "others."
+                    "others, or store a list of numbers in each row."
                 )
         check_size(name, table.num_rows, len(columns))
         vectors = np.empty((table.num_rows, len(columns)))

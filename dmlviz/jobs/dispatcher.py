@@ -253,13 +253,14 @@ class Dispatcher:
         if job.stopping:
             job.write_end("stopped", "stopped by hand")
         elif job.is_late:
-            job.write_end(
-                "failed", f"It took more than {job.order.limit_s:g} seconds; ask again when less is to do here."
-            )
+            reason = f"It took more than {job.order.limit_s:g} seconds; ask again when less is to do here."
+            job.write_end("failed", reason, cause="slow")
         elif not event.lost:
-            job.write_end("failed", job.why_it_failed(event.why))
+            job.write_end("failed", job.why_it_failed(event.why), cause="ended")
         elif job.attempts == MAX_ATTEMPTS:
-            job.write_end("failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.")
+            job.write_end(
+                "failed", f"{event.why} It was begun {MAX_ATTEMPTS} times; train it again later.", cause="ended"
+            )
         elif job.begin_again(event.why):
             self._report(job, "lost", event.why)
             job.worker, job.attempts, job.lost, job.machine = None, job.attempts + 1, event.why, ""

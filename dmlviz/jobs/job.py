@@ -128,7 +128,7 @@ class Job:
             timer.cancel()
         self.timers.clear()
 
-    def write_end(self, event: str, reason: str) -> None:
+    def write_end(self, event: str, reason: str, **cause: str) -> None:
         """Log its end, if no process did; its folder may be gone."""
         with contextlib.suppress(OSError, UserError), RecordWriter(self.record, time.time) as writer:
             if self.is_over:  # since another process, which had the lock, has ended
@@ -136,7 +136,7 @@ class Job:
             step = 0
             with contextlib.suppress(DamagedFileError):
                 step = next((e["step"] for e in reversed(self.record.events()) if "step" in e), 0)
-            writer.event({"event": event, "step": step, "metrics": {}, "reason": reason})
+            writer.event({"event": event, "step": step, "metrics": {}, "reason": reason, **cause})
 
     def release(self) -> None:
         """Give up the claim, so that another process may do it."""

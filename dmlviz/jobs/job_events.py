@@ -89,6 +89,7 @@ class JobEnd(TypedDict):
 
     event: Literal["finished", "stopped", "failed"]
     reason: NotRequired[str]
+    cause: NotRequired[Literal["ended", "slow"]]  # of a failure that is not its own
 
 
 JobEvent = JobStartedEvent | JobStoppedEvent | FailedEvent

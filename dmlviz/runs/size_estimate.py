@@ -52,12 +52,14 @@ class SizeEstimate:
             return
         config, snapshots = self.config, (room - self.end) // self.snapshot
         if snapshots >= 1:
-            remedy = f"lower num_snapshots to {snapshots:,}"
+            remedy = f"lower Snapshots (num_snapshots) to {snapshots:,}"
         else:
             numbers = (self.tracked + self.test_images) * FLOAT  # bytes a dimension
             dims = (room - self.snapshot - self.end) // numbers + config.embedding_dim
             remedy = (
-                f"lower embedding_dim to {dims:,} and num_snapshots to 1" if dims >= 1 else "delete some runs first"
+                f"lower Dimensions (embedding_dim) to {dims:,} and Snapshots (num_snapshots) to 1"
+                if dims >= 1
+                else "delete some runs first"
             )
         what = (
             f"{config.num_snapshots:,} snapshots of {self.tracked:,} test images in {config.embedding_dim:,} dimensions"

@@ -104,7 +104,7 @@ class _RoomGuard:
             return event
         assert self.room is not None
         reason = f"stopped after {self._snapshots} snapshots: the run may take {format_bytes(self.room)}; lower "
-        return replace(event, reason=f"{reason}num_snapshots, or delete other runs")
+        return replace(event, reason=f"{reason}Snapshots (num_snapshots), or delete other runs")
 
 
 class CancelledError(Exception):

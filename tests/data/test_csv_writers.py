@@ -210,8 +210,9 @@ def test_what_cannot_be_read_is_named(tmp_path, content, says):
 
 def test_equal_names_and_names_with_spaces_stay_apart(tmp_path):
     rows = "\n".join(f"{i},{i + 0.5},{i},{i * 2},a" for i in range(9))
-    imported = read(tmp_path, f" x , y ,score,score, label \n{rows}")
+    imported = read(tmp_path, f' x , y ,score,score,"\nlabel"\n{rows}')  # Excel breaks lines in cells
     assert imported.columns.column_names == ["x", "y", "score", "score 2"]
+    assert imported.classes == ("a",)
     assert any("Two columns are called score" in note for note in imported.notes)
 
 

@@ -167,6 +167,7 @@ def test_vectors_with_pictures_are_a_run_that_shows_them(tmp_path):
         ({"image": [b"x"] * 4, "label": pa.array([None] * 4, "string")}, "no row of things.parquet has a label"),
         ({"v": ["[1 2 ... 3]"] * 3}, "Column v of things.parquet holds vectors as texts; that in row 1 is shortened"),
         ({"image": [b"x"] * 4, "label": list("aabb")}, "column image of things.parquet, row 1: not a PNG"),
+        ({"v": [b"\0" * 32] * 4, "label": list("aabb")}, "where the bytes are a vector, store a list of numbers"),
         ({"label": ["a"]}, "has columns of numbers; those of things.parquet are label (string)"),
         ({"label": pa.array([], "string")}, "things.parquet has none"),
     ],

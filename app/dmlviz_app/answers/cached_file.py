@@ -12,7 +12,7 @@ from dmlviz.errors import BusyError, DamagedFileError, UserError
 from dmlviz.storage.files import atomic_write
 from dmlviz.storage.regular_file import open_regular
 from dmlviz_app.server.access import personal
-from dmlviz_app.server.answers import LOOK_S
+from dmlviz_app.server.answers import LOOK_S, WorkerEndedError
 from dmlviz_app.server.threads import ASKERS
 
 CHEAP = 2_000  # test images; what is computed of so many takes a few milliseconds
@@ -47,7 +47,7 @@ async def computed_file(request: Request, name: str, ask: str, about: str = "", 
         UserError: If it cannot be computed, or the reader is gone.
     """
     services = personal(request)
-    path, was_killed = services.cache / name, False
+    path, has_failed = services.cache / name, False
     order = services.answers.order(ask, about, name=name, **arguments)
     with ASKERS.of(services.person.id, "You have asked a lot at once; ask again when the answers are here."):
         while (content := await asyncio.to_thread(kept_file, path)) is None:
@@ -60,10 +60,10 @@ async def computed_file(request: Request, name: str, ask: str, about: str = "", 
                 if await request.is_disconnected():
                     raise UserError("The reader is gone.") from None
                 await asyncio.sleep(LOOK_S)
-            except UserError as error:
-                if was_killed or not str(error).startswith("The worker was killed"):
+            except WorkerEndedError:
+                if has_failed:
                     raise
-                was_killed = True  # as the machine needed its memory: once more
+                has_failed = True  # once more: a machine has its memory back in a moment
     return content
 
 

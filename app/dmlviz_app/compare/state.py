@@ -24,7 +24,6 @@ from dmlviz_app.workbench.current_view import RunView, run_images, view_titles, 
 PAGE = "compare"
 KEY = f"page.{PAGE}"
 LINK = "compare"
-_RUN = run_type("The address names a run that cannot exist; showing another.")
 _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
 
 
@@ -54,8 +53,8 @@ class CompareState(UrlState):
         return self.curves if place == "curves" else (self.a, self.b, *self.views.items())
 
     ADDRESS = Address(
-        Param("a", _RUN, place="runs"),
-        Param("b", _RUN, place="runs"),
+        Param("a", run_type("The address names a first run (a) that cannot exist; showing another."), place="runs"),
+        Param("b", run_type("The address names a second run (b) that cannot exist; showing another."), place="runs"),
         Param("view_a", MAP, LIVE),
         Param("view_b", MAP, LIVE),
         Param("curves", choice("figure", lambda state: {name: CURVES[name] for name in COMPARED_CURVES})),

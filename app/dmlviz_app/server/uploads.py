@@ -139,8 +139,8 @@ class UploadManager:
             return ImportStatus(**vars(status), share=0.0 if progress is None else progress["share"])
         if record.end is None:  # there was no room to say so
             return ImportStatus(phase="failed", reason=str(disk_full(upload.folder)))
-        is_killed = status.reason.startswith(("The worker", "It took"))
-        reason = "Reading this took too much time or memory; bring less at a time." if is_killed else status.reason
+        too_much = "Reading this took too much time or memory; bring less at a time."
+        reason = too_much if record.end.get("cause") else status.reason
         return ImportStatus(phase="failed", reason=reason)
 
     def accept(self, owner: str, title: str) -> tuple[str, str]:

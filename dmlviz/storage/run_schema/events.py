@@ -197,12 +197,16 @@ class EndedEvent(Logged):
 
 
 class FailedEvent(Logged):
-    """A training or projection failed; `reason` is the message for the user."""
+    """A training or projection failed; `reason` is the message for the user.
+
+    `cause` says for programs that it did not fail by itself: its process ended, or took too long.
+    """
 
     event: Literal["failed"]
     step: NotRequired[StepNumber]
     metrics: NotRequired[Scores]
     reason: Sentence
+    cause: NotRequired[Literal["ended", "slow"]]
 
 
 class ProjectionStartedEvent(Logged):

@@ -332,7 +332,9 @@ def test_a_projection_counts_for_who_asks_whoever_holds_the_run(ada, bob, people
 def test_a_training_too_large_for_its_person_is_refused_with_the_setting_to_lower(people, no_worker):
     guest = people["guest"].here
     large = CONFIG.replace(embedding_dim=1024, num_snapshots=1000, steps=1000)
-    with pytest.raises(UserError, match=r"would take about .* You may still take .*: lower num_snapshots to \d+"):
+    with pytest.raises(
+        UserError, match=r"would take about .* You may still take .*: lower Snapshots \(num_snapshots\) to \d+"
+    ):
         guest.jobs.train(large)
     fits = large.replace(num_snapshots=100)
     run = guest.jobs.train(fits)
