@@ -59,6 +59,8 @@ def _run(words: list[str], plugins: list[str]) -> None:
         return
     command = command_named(words[0])
     command.epilog = PLUGIN_HELP
+    if words[1:2] == ["list"] and getattr(command, "invoke_without_command", False):
+        del words[1]  # what it does without a word
     command(words[1:], prog_name=f"dmlviz {words[0]}")
 
 

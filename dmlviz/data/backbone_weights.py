@@ -28,7 +28,8 @@ def _stem(backbone: str) -> str:
 def kept_weights(root: Path, backbone: str) -> list[str]:
     """Return the digits of the weights of a backbone that are in a data folder, the newest first."""
     files = (root / FOLDER).glob(f"{_stem(backbone)}-*{SUFFIX}")
-    newest = sorted(files, key=lambda path: (-path.stat().st_mtime_ns, path))
+    aged = sorted((_age(path), path) for path in files)  # one may go meanwhile
+    newest = [path for age, path in aged if age]
     digests = (path.stem.removeprefix(f"{_stem(backbone)}-") for path in newest)
     return [digest for digest in digests if is_run_id(digest)]
 

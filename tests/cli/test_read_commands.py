@@ -17,6 +17,7 @@ def test_runs_lists_title_scores_and_state(trained, run_cli):
     assert code == 0
     for text in (run.id, "Small [one]", f"{run.metrics['precision_at_1']:.4f}", "finished", "12 steps"):
         assert text in output
+    assert run_cli("runs", "list", "--runs", folder) == (0, output, "")
 
 
 def test_evaluate_prints_the_scores_of_the_training(trained, run_cli):
