@@ -19,6 +19,7 @@ from dmlviz.runs.projection_run import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 
 NEIGHBORS = 10
+LONGEST = 40  # letters of a title in the name of a file
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,9 @@ class RunExport:
     def file_name(self, format: str) -> str:
         """Return a portable file name: title, view if it matters, start of the run ID, format if several end alike."""
         plain = unicodedata.normalize("NFKD", self.run.title).encode("ascii", "ignore").decode().lower()
-        words = re.sub("[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
+        words = re.sub("[^a-z0-9]+", "-", plain).strip("-")
+        if len(words) > LONGEST:
+            words = words[: LONGEST + 1].rpartition("-")[0] or words[:LONGEST]
         view = "" if self.projection is None or FORMATS[format].needs_net else f"-{self.view}"
         suffix = FORMATS[format].suffix
         kind = f"-{format}" if sum(other.suffix == suffix for other in FORMATS.values()) > 1 else ""

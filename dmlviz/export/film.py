@@ -2,11 +2,12 @@
 
 import contextlib
 import io
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw, ImageFont, features
 
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
@@ -170,16 +171,21 @@ def _font(size: int, texts: list[str]) -> ImageFont.FreeTypeFont | ImageFont.Ima
 
 
 def _lacks(font: ImageFont.FreeTypeFont | ImageFont.ImageFont, text: str) -> bool:
-    """Return whether a font lacks a letter of a text: then it draws what it draws for a letter that nobody has."""
+    """Return whether a text cannot be written: letters that join or run to the left need Raqm, all need the font.
+
+    For a letter that a font lacks it draws what it draws for one that nobody has.
+    """
+    if not features.check("raqm") and any(unicodedata.bidirectional(letter) in ("R", "AL", "NSM") for letter in text):
+        return True
     drawn: Any = font.getmask
     missing = bytes(drawn("\U0010fffe"))
     return any(bytes(drawn(letter)) == missing for letter in set(text) - set(" "))
 
 
 def _cut(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: int) -> str:
-    """Return as much of a text as fits."""
+    """Return as much of a text as fits: whole words, where one fits."""
     if font.getlength(text) <= width:
         return text
     while text and font.getlength(f"{text}…") > width:
-        text = text[:-1]
+        text = text.rpartition(" ")[0] or text[:-1]
     return f"{text}…"

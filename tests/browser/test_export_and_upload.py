@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +42,10 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, runs
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
     assert file.suffix == ".html"
+    with person.page.expect_download() as video:
+        panel.get_by_role("link", name="Film as a video").click()
+    head = Path(video.value.path()).read_bytes()[:12]
+    assert b"ftyp" in head or head.startswith(b"\x1aE\xdf\xa3")  # MP4, or WebM
 
     alone = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme="dark", offline=True)
     alone.set_default_timeout(SLOW)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from PIL import Image, ImageColor
+from PIL import Image, ImageColor, features
 from pyarrow import parquet
 
 from dmlviz import data
@@ -29,7 +29,7 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.export import FORMATS, RunExport, SpriteSheets, save, write
-from dmlviz.export.film import _font, _lacks
+from dmlviz.export.film import _cut, _font, _lacks
 from dmlviz.export.look import Look
 from dmlviz.export.page_contents import run_contents
 from dmlviz.export.painted import COLORS, flat, groups
@@ -111,9 +111,17 @@ def test_coinciding_images_still_have_other_images_as_neighbors():
     assert (distances[:20] == 0).all()
 
 
-def test_file_names_are_plain(kept, kept_projection):
+def test_file_names_are_plain(kept, kept_projection, monkeypatch):
     assert kept.file_name("html") == f"groe-b-co-b-{kept.run.id[:6]}.html"
     assert kept_projection.file_name("csv").endswith(f"-tsne-{kept.run.id[:6]}.csv")
+    monkeypatch.setattr(type(kept.run), "title", "Fashion-MNIST, triplet, semi-hard, random, once more")
+    assert kept.file_name("html") == f"fashion-mnist-triplet-semi-hard-random-{kept.run.id[:6]}.html"
+
+
+def test_long_names_are_cut_between_words():
+    font = _font(15, [])
+    assert _cut("sneaker boots of winter", font, int(font.getlength("sneaker boots of w…")) + 1) == "sneaker boots of…"
+    assert _cut("Donaudampfschiff", font, int(font.getlength("Donaudampf…")) + 1) == "Donaudampf…"
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("python", "command")])
@@ -212,6 +220,7 @@ def test_three_dimensions_are_seen_as_on_the_page():
 def test_a_font_is_asked_for_every_letter():
     font = _font(15, ["0", "née", "Größe"])
     assert not _lacks(font, "Größe née")
+    assert not _lacks(font, "קטן") or not features.check("raqm")
     assert _lacks(font, "Größe 𓀀")
 
 

@@ -16,6 +16,14 @@ const LOOK = ["hide", "step", "select", "color"]; // of the address, as dmlviz/e
 const WIDTHS = { column: "for a column, 85 mm", slide: "for a slide, 250 mm" };
 const SCALES = { "1": "PNG 1×", "2": "PNG 2×", "4": "PNG 4×" };
 
+const VIDEO_BITS = 12e6; // a second: points are small
+const VIDEO =
+  "ImageDecoder" in globalThis && "MediaRecorder" in globalThis
+    ? ["video/mp4;codecs=avc1.42E01F", "video/webm;codecs=vp9", "video/webm"].find((type) =>
+        MediaRecorder.isTypeSupported(type),
+      )
+    : undefined;
+
 let open = 0; // which script is shown
 const figure = { figure: "map", width: "column", scale: "2" }; // what figures are asked for
 
@@ -33,8 +41,8 @@ export default panel<ExportProps>(style, ({ scripts, files, figures, note, loadi
       </div>
     )}
     <ul>
-      {files.map((file) => (
-        <li key={file.url}>
+      {files.flatMap(withVideo).map((file) => (
+        <li key={file.name}>
           <File {...file} />
         </li>
       ))}
@@ -94,6 +102,38 @@ function Scripts({ scripts }: { scripts: Script[] }) {
   );
 }
 
+/** A film is offered as a video, too, where this browser reads the one and writes the other. */
+function withVideo(file: ExportFile): ExportFile[] {
+  if (!VIDEO || file.problem || !/\/export\/film\b/.test(file.url)) return [file];
+  const name = file.name.replace(/\.\w+$/, VIDEO.includes("mp4") ? ".mp4" : ".webm");
+  const summary = "the same for slides and players; this browser records it, as long as it runs: stay on this page";
+  return [file, { ...file, title: "Film as a video", summary, name }];
+}
+
+/** Play an animated WebP on a canvas, and record that. */
+async function asVideo(film: Blob): Promise<Blob> {
+  const decoder = new ImageDecoder({ data: await film.arrayBuffer(), type: film.type || "image/webp" });
+  const { image: first } = await decoder.decode({ frameIndex: 0 });
+  const canvas = h("canvas", { width: first.displayWidth, height: first.displayHeight });
+  const context = canvas.getContext("2d");
+  const recorder = new MediaRecorder(canvas.captureStream(), { mimeType: VIDEO, videoBitsPerSecond: VIDEO_BITS });
+  const pieces: Blob[] = [];
+  recorder.ondataavailable = ({ data }) => pieces.push(data);
+  const ended = new Promise((resolve) => (recorder.onstop = resolve));
+  context?.drawImage(first, 0, 0);
+  recorder.start();
+  const count = decoder.tracks.selectedTrack?.frameCount ?? 1;
+  for (let frameIndex = 0; frameIndex < count; frameIndex++) {
+    const { image } = await decoder.decode({ frameIndex });
+    context?.drawImage(image, 0, 0);
+    await new Promise((resolve) => setTimeout(resolve, (image.duration ?? 100_000) / 1000)); // from microseconds
+    image.close();
+  }
+  recorder.stop();
+  await ended;
+  return new Blob(pieces, { type: VIDEO });
+}
+
 function File({ title, summary, url, name, problem }: ExportFile) {
   const [trouble, setTrouble] = useState(problem);
   const [isMade, setMade] = useState(false);
@@ -118,7 +158,10 @@ function File({ title, summary, url, name, problem }: ExportFile) {
     try {
       const response = await fetchServer(asLookedAt(url));
       if (!response.ok) throw await refusal(response, title);
-      const file = h("a", { href: URL.createObjectURL(await response.blob()), download: name });
+      const isVideo = VIDEO && /\.(mp4|webm)$/.test(name);
+      const content = await response.blob();
+      const href = URL.createObjectURL(isVideo ? await asVideo(content) : content);
+      const file = h("a", { href, download: name });
       link.after(file); // in the page, as Firefox wants it, and in the panel, which a click outside of it closes
       file.click();
       file.remove();
