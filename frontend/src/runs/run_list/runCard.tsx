@@ -30,7 +30,7 @@ const VISIBILITIES: Record<RunSharing["visibility"], { label: string; path: stri
 export interface Acts {
   open(this: void, run: string): void;
   compare(this: void, run: string): void;
-  change(this: void, wish: RunChange): void;
+  change(this: void, request: RunChange): void;
 }
 
 interface Props {
@@ -44,7 +44,7 @@ export const RunCard = memo(({ card, theme, acts }: Props) => {
   const [edited, edit] = useState<"title" | "tags" | null>(null);
   const [isShared, share] = useState(false);
   const [lost, setLost] = useState(""); // the picture that is not there
-  const change = (wish: Omit<RunChange, "run">) => acts.change({ run, ...wish });
+  const change = (request: Omit<RunChange, "run">) => acts.change({ run, ...request });
   const open = () => acts.open(run);
   const opens = card.readable !== false;
   const src = thumbnail && serverUrl(thumbnail.replace("{theme}", theme));
@@ -159,7 +159,7 @@ const Badges = ({ texts, ...more }: { texts: string[]; class: string }) => (
 );
 
 /** The choices that a person has, and the link where there is one. */
-function Sharing({ run, sharing, change }: { run: string; sharing: RunSharing; change: (wish: object) => void }) {
+function Sharing({ run, sharing, change }: { run: string; sharing: RunSharing; change: (request: object) => void }) {
   const { offered, visibility: chosen, key } = sharing;
   const field = useRef<HTMLInputElement>(null);
   const [said, say] = useState("Copy");

@@ -37,13 +37,13 @@ class RunList extends Component<RunListProps & { host: ComponentArguments<RunLis
   private acts: Acts = {
     open: (run) => navigate(addressOf("", exploreQuery(this.props.explore, run), location, "runs")),
     compare: (run) => navigate(addressOf("compare", compareQuery(this.props.compare, run), location, "runs")),
-    change: (wish) => void this.change(wish),
+    change: (request) => void this.change(request),
   };
 
-  private async change(wish: RunChange): Promise<void> {
-    const deleted = wish.deleted ? this.props.cards.find(({ run }) => run === wish.run) : null;
+  private async change(request: RunChange): Promise<void> {
+    const deleted = request.deleted ? this.props.cards.find(({ run }) => run === request.run) : null;
     try {
-      const { fits } = await fetchJson<Changed>(`${ROUTES}/runs/change`, "The run", wish, true);
+      const { fits } = await fetchJson<Changed>(`${ROUTES}/runs/change`, "The run", request, true);
       if (deleted && !fits) this.say(`Deleted ${deleted.title}. It cannot be brought back: the others take all room.`);
       else this.say("", deleted);
     } catch (error) {
