@@ -175,7 +175,7 @@ def _drawn(source: "go.Figure", width: float, named: bool = True) -> "Figure":
 
 def _words(source: "go.Figure") -> list[tuple[str, float]]:
     """Return title and caption, with how many letters fit where one as wide as high does."""
-    return [(html.unescape(source.layout.meta["title"]), 1.35), (html.unescape(source.layout.meta["about"]), 1.9)]
+    return [(html.unescape(source.layout.meta["title"]), 1.35), (html.unescape(source.layout.meta["about"]), 1.8)]
 
 
 def _diameter(count: int, width: float) -> float:

@@ -63,7 +63,9 @@ function waiting(timeline: Timeline): string {
   if (timeline.queue) {
     return timeline.queue.phase === "queued" ? "Not begun yet" : "Starting a worker …";
   }
-  if (timeline.state === "running") return timeline.phase || "Waiting for the first frame …";
+  if (timeline.state === "running") {
+    return timeline.phase || `Waiting for the first ${timeline.follows ? "step of the training" : "frame"} …`;
+  }
   if (timeline.state === "stopped") return "Stopped before its first map.";
   return timeline.connection === "retrying" ? "Connection lost, reconnecting …" : "Loading …";
 }
