@@ -114,7 +114,10 @@ CORE = Part(
 )
 BATCHES = Part(kinds={"batch": Kind("dmlviz.workers.questions:batch", "question")})
 LEARN = Part(
-    kinds={"loss": Kind("dmlviz.workers.questions:loss", "question")},
+    kinds={
+        "loss": Kind("dmlviz.workers.questions:loss", "question"),
+        "code": Kind("dmlviz.lessons.stepping:answer", "question"),
+    },
     site=lazy("dmlviz.export.lesson_page:add_lessons"),
 )
 LABS = Part(

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { OWN } from "./own.mjs";
 import { styleAsText } from "./styles.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
@@ -33,6 +34,9 @@ async function bundles() {
   const tour = named("tour", toured.outputFiles[0].text);
   const moved = await build({ ...OPTIONS, entryPoints: ["src/projection/worker.ts"] });
   const layout = named("layout_worker", moved.outputFiles[0].text);
+  const own = await Promise.all(
+    Object.values(OWN).map((file) => build({ ...OPTIONS, entryPoints: [file], plugins: [styleAsText] })),
+  );
   const built = await Promise.all([
     build({
       ...OPTIONS,
@@ -83,6 +87,7 @@ async function bundles() {
   );
   return Object.fromEntries([
     script,
+    ...Object.keys(OWN).map((name, i) => named(name, own[i].outputFiles[0].text)),
     tour,
     layout,
     ...entries,
@@ -96,7 +101,7 @@ async function bundles() {
     ["figures.js", figures.outputFiles[0].text],
     ["plotly.js", readFileSync(PLOTLY, "utf8")],
     ["standalone.css", style.outputFiles[0].text],
-    ["LICENSES.txt", licenses([toured, moved, ...built])],
+    ["LICENSES.txt", licenses([toured, moved, ...own, ...built])],
   ]);
 }
 

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { compile } from "json-schema-to-typescript";
+import { OWN } from "./own.mjs";
 
 const ROOT = path.join(import.meta.dirname, "..");
 const venv = path.join(ROOT, ".venv/bin/python");
@@ -22,7 +23,9 @@ const lists = Object.entries(constants).map(
 );
 writeFileSync(path.join(import.meta.dirname, "src/protocol.ts"), types + lists.join(""));
 
-const exported = Object.entries(components).map(([name, file]) => `export { default as ${name} } from "./${file}";\n`);
+const exported = Object.entries(components)
+  .filter(([name]) => !(name in OWN))
+  .map(([name, file]) => `export { default as ${name} } from "./${file}";\n`);
 const title =
   "// Everything that the app's pages mount. Written by protocol.mjs from `components` of the features in app/dmlviz_app.\n";
 writeFileSync(path.join(import.meta.dirname, "src/page.ts"), title + exported.join(""));

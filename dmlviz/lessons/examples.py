@@ -21,8 +21,6 @@ FILES = {
     "metric": "metrics",
     "projection": "projections",
 }
-LOOPS = ("siamese", "triplet", "online", "arcface")
-"""The training loops, each a file of its own that runs as it is."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,6 @@ def example(kind: str, name: str) -> Example:
     return Example(code, start, about, _use(kind, name), *_source(kind, name))
 
 
-def loop(name: str) -> str:
-    """Return the code of a training loop."""
-    return (FOLDER / f"{name}_loop.py").read_text(encoding="utf-8")
-
-
 @cache
 def _module(kind: str) -> tuple[list[str], ast.Module]:
     text = (FOLDER / f"{FILES[kind]}.py").read_text(encoding="utf-8")
@@ -66,16 +59,19 @@ def _code(kind: str, name: str) -> tuple[str, int, str]:
     needed, todo = {name}, [name]
     used: set[str] = set()
     while todo:
-        names = {node.id for node in ast.walk(definitions[todo.pop()]) if isinstance(node, ast.Name)}
+        nodes = [*ast.walk(definitions[todo.pop()])]
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        names -= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        names -= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         used |= names
         todo += sorted(new := names & definitions.keys() - needed)
         needed |= new
-    imports = [
-        ast.unparse(node)
-        for node in module.body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        and any((alias.asname or alias.name).partition(".")[0] in used for alias in node.names)
-    ]
+    imports = []
+    for statement in module.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            kept = [one for one in statement.names if (one.asname or one.name).partition(".")[0] in used]
+            if kept:
+                imports.append(ast.unparse(_import_of(statement, kept)))
     parts = ["\n".join(imports)] if imports else []
     start = 1
     for other, node in definitions.items():
@@ -84,6 +80,13 @@ def _code(kind: str, name: str) -> tuple[str, int, str]:
                 start = sum(part.count("\n") + 3 for part in parts) + 1
             parts.append("\n".join(lines[node.lineno - 1 : node.end_lineno]))
     return "\n\n\n".join(parts) + "\n", start, (ast.get_docstring(module) or "").partition(": ")[2]
+
+
+def _import_of(statement: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.stmt:
+    """Return an import of these names alone."""
+    if isinstance(statement, ast.Import):
+        return ast.Import(names)
+    return ast.ImportFrom(statement.module, names, statement.level)
 
 
 _METRIC_SOURCES = {
@@ -115,10 +118,13 @@ def _source(kind: str, name: str) -> tuple[str, int]:
         module, definition = _METRIC_SOURCES.get(name, _METRIC_SOURCES["retrieval"])
         files, pattern = [PACKAGE / "metrics" / f"{module}.py"], rf"^(def|class) {definition}\b"
     else:
-        files, pattern = sorted((PACKAGE / _FOLDERS[kind]).glob("*.py")), rf'^@[\w.]+\("{name}"\)$'
+        files, pattern = (
+            sorted((PACKAGE / _FOLDERS[kind]).glob("*.py")),
+            rf'^@(register_loss|implements|registry\.register)\("{name}"\)$',
+        )
     for file in files:
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-            if re.match(pattern, line):
+            if re.match(pattern, line, re.IGNORECASE):
                 return file.resolve().relative_to(PACKAGE.parent).as_posix(), number
     raise KeyError(name)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from dmlviz_app.learn import routes as losses
-from dmlviz_app.learn.protocol import LossCurve, LossForces, LossGround, PointCloud
+from dmlviz_app.learn.protocol import CodeSteps, LossCurve, LossForces, LossGround, PointCloud
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import MAX_QUESTIONS, enlarge_thread_pool
 from pydantic import TypeAdapter
@@ -157,3 +157,20 @@ def test_points_to_play_with_are_the_images_and_the_embeddings_that_are_there(cl
     assert answer["labels"] == labels[:400].tolist()
     np.testing.assert_allclose(answer["rows"], rows[:400], atol=1e-3)
     assert client.get("/dmlviz/clouds/nothing.json").status_code == 404
+
+
+def test_code_is_stepped_through_with_digits_or_a_run(client: TestClient, run: Run) -> None:
+    for place in ("code", f"runs/{run.id}/code"):
+        answer = client.get(f"/dmlviz/{place}/loss/triplet/steps.json")
+        steps = TypeAdapter(CodeSteps).validate_json(answer.content)
+        assert len(steps["steps"]) == 6
+        assert (run.title in steps["title"]) == (place != "code")
+        assert steps["steps"][0]["values"][0]["shape"] == [len(steps["labels"])] * 2 == [8, 8]
+    assert client.get("/dmlviz/code/loss/none/steps.json").json()["error"]
+
+
+def test_the_source_of_an_entry_is_a_page_with_its_line(client: TestClient) -> None:
+    shown = data(learn(loss="arcface"), "code_tab")
+    address, line = shown["source_url"].split("#")
+    page = client.get("/dmlviz/" + address.partition("dmlviz/")[2]).text
+    assert f'<span id="{line}">@implements(&quot;arcface&quot;)' in page

@@ -1,5 +1,7 @@
 """The code on Learn's pages does what dmlviz does, and so do the lines beside it that use dmlviz."""
 
+import json
+import re
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -19,6 +21,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.lessons.examples import FILES, example
+from dmlviz.lessons.stepping import answer, trace
 from dmlviz.metrics.clustering import k_means
 from dmlviz.projection.tsne import neighbors_and_affinities
 
@@ -256,3 +259,28 @@ def test_a_map_is_as_good_as_that_of_dmlviz(name):
     assert kept(x, own) > kept(x, theirs) - 0.05
     if name == "tsne":
         assert divergence(x, own) < 1.05 * divergence(x, theirs)
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY)
+def test_each_line_of_the_code_makes_something_of_eight_digits(kind, name):
+    code = example(kind, name).code.splitlines()
+    made = json.loads(json.dumps(answer({"kind": kind, "name": name, "run": ""}, None), allow_nan=False))
+    assert len(made["images"]) == len(made["labels"]) == 8
+    lines = {step["line"]: step for step in made["steps"]}
+    last = made["steps"][-1]
+    assert last["values"] or kind == "sampler"
+    assert {line for line in lines if code[line - 1].lstrip().startswith(("return", "yield"))}
+    for line, step in lines.items():
+        (assigned,) = re.findall(r"^\s+(\w+) = (?!\[\]|np\.random)", code[line - 1]) or [""]
+        shown = {value["name"].partition("[")[0] for value in step["values"]}
+        assert not assigned or assigned in shown or step["times"] > 1 or "[]" in code[line - 1]
+    if kind == "loss":
+        (result,) = last["values"]
+        assert result["shape"] == []
+
+
+def test_a_line_is_shown_with_what_it_makes_the_first_time():
+    code = "def f(n):\n    total = 0\n    for i in range(n):\n        total += i + 1\n    return total\n"
+    steps = {step["line"]: step for step in trace(code, "f", lambda f: f(3))}
+    assert {line: step["times"] for line, step in steps.items()} == {2: 1, 3: 4, 4: 3, 5: 1}
+    assert [value["rows"] for step in (steps[4], steps[5]) for value in step["values"]] == [[[1.0]], [[6.0]]]

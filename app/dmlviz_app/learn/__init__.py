@@ -15,6 +15,7 @@ FEATURE = Feature(
     kinds={**LEARN.kinds, "cloud": Kind("dmlviz_app.learn.clouds:images_as_points", "answer")},
     actions=[READ_SHEETS],
     components=[
+        "learn/code_tab/codeTab.tsx",
         "learn/loss_plot/lossPlot.tsx",
         "learn/force_playground/forcePlayground.tsx",
         "learn/layout_playground/layoutPlayground.tsx",

@@ -23,6 +23,7 @@ from dmlviz_app.learn.catalog_index import (
     related_entries,
     to_json,
 )
+from dmlviz_app.learn.code import show_code
 from dmlviz_app.learn.protocol import (
     CloudChoice,
     ForcePlaygroundProps,
@@ -53,6 +54,17 @@ def render_entry(kind: Kind, name: str) -> None:
     spec: Spec = kind.catalog[name]
     family = f" · {spec.family}" if spec.family else ""
     st.markdown(f"### {spec.title}\n:small[{kind.noun}{family} · `{spec.name}`]")
+    if spec.name in kind.catalog.plugged:
+        _about(kind, spec)
+        return
+    about, code = st.tabs(["About", "Code"], key=f"learn.part.{kind.name}.{name}")
+    with about:
+        _about(kind, spec)
+    with code:
+        show_code(kind.name, name)
+
+
+def _about(kind: Kind, spec: Spec) -> None:
     left, right = st.columns([5, 3], gap="large")
     with left:
         st.markdown(with_terms(spec.summary))
@@ -73,8 +85,8 @@ def render_entry(kind: Kind, name: str) -> None:
     if isinstance(spec, ProjectionSpec) and spec.in_page:
         _layout_playground(spec)
     _parameters(spec)
-    if isinstance(spec, ProjectionSpec) and name in REFERENCES:
-        _reference_engine(REFERENCES[name])
+    if isinstance(spec, ProjectionSpec) and spec.name in REFERENCES:
+        _reference_engine(REFERENCES[spec.name])
 
 
 def _layout_playground(projection: ProjectionSpec) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from dmlviz.lessons.steps import CodeSteps as CodeSteps
 from dmlviz.losses.answers import LossCurve as LossCurve
 from dmlviz.losses.answers import LossForces as LossForces
 from dmlviz.losses.answers import LossGround as LossGround
@@ -62,6 +63,23 @@ class RankingToyProps(TypedDict):
 
     metric: str
     titles: dict[str, str]
+
+
+class CodeTabProps(TypedDict):
+    """Code of an entry to read and to copy, which begins at line `start`.
+
+    `use` are the lines that do the same with dmlviz, `source` is where its own code is, and `steps` what the lines
+    make with eight images, of `run`: by an address for each, empty where there is none.
+    """
+
+    code: str
+    start: int
+    about: str
+    use: str
+    source: str
+    source_url: str
+    steps_url: str
+    run: str
 
 
 class MapAtRDemoProps(TypedDict):

@@ -1,4 +1,4 @@
-"""The routes of Learn: a loss as curves, forces, ground, by the worker; scores of points; sheets, drawings, words."""
+"""The routes of Learn: a loss in pictures, and code line by line, by the worker; scores of points; sheets, words."""
 
 import asyncio
 import json
@@ -18,13 +18,16 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS
+from dmlviz.lessons.examples import FILES, example
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import one_line
 from dmlviz_app.answers.cached_file import computed_file
 from dmlviz_app.answers.sprites import image_tiles
 from dmlviz_app.learn.cards import pictures
+from dmlviz_app.learn.catalog_index import KINDS
 from dmlviz_app.learn.clouds import cloud
-from dmlviz_app.learn.protocol import LossCurve, LossForces, LossGround, PointCloud, SpaceScores
+from dmlviz_app.learn.code import source_page
+from dmlviz_app.learn.protocol import CodeSteps, LossCurve, LossForces, LossGround, PointCloud, SpaceScores
 from dmlviz_app.learn.sheet import may_read_sheets, sheet_page
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse, read_json_body
@@ -82,6 +85,9 @@ def routes() -> list[Route]:
     return [
         Route("/losses/{loss}/{picture}.json", picture, methods=["POST"]),
         Route("/scores.json", scores, methods=["POST"]),
+        Route("/code/{kind}/{name}/source.html", source),
+        Route("/code/{kind}/{name}/steps.json", code_steps),
+        Route("/runs/{run}/code/{kind}/{name}/steps.json", run_code_steps),
         Route("/lessons/{lesson}/sheet.html", sheet),
         Route("/clouds/{dataset}.json", images_as_points),
         Route("/runs/{run}/cloud.json", run_as_points),
@@ -112,10 +118,49 @@ async def _question(request: Request, kind: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=256)
-def _answer(question: str) -> LossCurve | LossForces | LossGround:
+def _answer(question: str) -> LossCurve | LossForces | LossGround | CodeSteps:
     """Return the worker's answer; equal questions are answered once, unless 256 others came between."""
     answer = services().scheduler.inference_worker.call(json.loads(question))
-    return cast(LossCurve | LossForces | LossGround, answer)
+    return cast(LossCurve | LossForces | LossGround | CodeSteps, answer)
+
+
+@access(Rule.VISITOR)
+async def source(request: Request) -> Response:
+    """Return the file of the library that implements an entry, its lines numbered."""
+    kind, name = _entry(request)
+    content = await asyncio.to_thread(source_page, example(kind, name).source)
+    return Response(content, media_type="text/html", headers=NO_STORE)
+
+
+@access(Rule.VISITOR)
+async def code_steps(request: Request) -> Response:
+    """Return what the lines of an entry's code make of eight digits."""
+    return await _steps(request, "", 0)
+
+
+@access(Rule.RUN_READER)
+async def run_code_steps(request: Request) -> Response:
+    """Return what the lines of an entry's code make of eight images of a run."""
+    run = await asyncio.to_thread(personal(request).runs.get, request.path_params["run"])
+    if not run.embedded_steps:
+        raise run.lacks("snapshots")
+    return await _steps(request, str(run.path.resolve()), run.embedded_steps[-1])
+
+
+async def _steps(request: Request, run: str, step: int) -> Response:
+    kind, name = _entry(request)
+    question = json.dumps({"ask": "code", "kind": kind, "name": name, "run": run, "step": step})
+    return JSONResponse(await ask_worker(request, _answer, question), headers=NO_STORE)
+
+
+def _entry(request: Request) -> tuple[str, str]:
+    """Return kind and name of an entry with code; raise UserError for any other."""
+    kind, name = request.path_params["kind"], request.path_params["name"]
+    if kind not in FILES:
+        raise UserError(f"Code is of a {', '.join(FILES)}; got {one_line(kind, 40)}.")
+    if KINDS[kind].catalog[name].name in KINDS[kind].catalog.plugged:
+        raise UserError(f"{name} comes with a plug-in, whose code is not shown here.")
+    return kind, name
 
 
 @access(Rule.VISITOR)

@@ -116,7 +116,7 @@ def knn_probe_accuracy(x, y, train_x, train_y, k=5):
 
 
 def linear_probe_accuracy(x, y, train_x, train_y, C=1.0, steps=2000, rate=0.5):
-    mean, std = train_x.mean(axis=0), train_x.std(axis=0)
+    mean, std = train_x.mean(axis=0), train_x.std(axis=0) + 1e-12
     x, train_x = (x - mean) / std, (train_x - mean) / std
     classes, index = np.unique(train_y, return_inverse=True)
     target = np.eye(len(classes))[index]

@@ -1,0 +1,41 @@
+"""Code on Learn's pages: of an entry, and the library's own file."""
+
+from html import escape
+
+from dmlviz.lessons.examples import PACKAGE, example
+from dmlviz_app.forms import view_state as explore
+from dmlviz_app.learn.protocol import CodeTabProps
+from dmlviz_app.server.protocol import ROUTES
+from dmlviz_app.server.services import session_services
+from dmlviz_app.widgets.components import mount
+
+_SOURCE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>
+<style>:root {{ color-scheme: light dark }} body {{ font: 13px/1.5 ui-monospace, monospace; white-space: pre }}
+span::before {{ content: attr(id); display: inline-block; width: 4em; opacity: .5 }}
+:target {{ background: color-mix(in srgb, Highlight 30%, Canvas) }}</style>{lines}</html>"""
+
+
+def show_code(kind: str, name: str) -> None:
+    """Render the code of an entry; it can be stepped through with images of the run that Explore shows."""
+    shown, here = example(kind, name), explore.saved_state().run
+    run = session_services().runs.get(here) if here else None
+    own = run is not None and run.embedded_steps
+    entry = f"code/{kind}/{name}"
+    props = CodeTabProps(
+        code=shown.code,
+        start=shown.start,
+        about=shown.about,
+        use=shown.use,
+        source=f"{shown.source}, line {shown.line}",
+        source_url=f"{ROUTES}/{entry}/source.html#{shown.line}",
+        steps_url=f"{ROUTES}/runs/{here}/{entry}/steps.json" if own else f"{ROUTES}/{entry}/steps.json",
+        run=run.title if run is not None and own else "",
+    )
+    mount("code_tab", key="code_tab", data=props)
+
+
+def source_page(path: str) -> str:
+    """Return a file of the library as a page whose lines are named by their numbers."""
+    text = (PACKAGE.parent / path).read_text(encoding="utf-8")
+    lines = [f'<span id="{number}">{escape(line)}</span>' for number, line in enumerate(text.splitlines(), 1)]
+    return _SOURCE.format(title=escape(path), lines="\n".join(lines))
