@@ -69,7 +69,8 @@ class Parameter:
         low = -float("inf") if self.minimum is None else self.minimum
         high = float("inf") if self.maximum is None else self.maximum
         if not low <= value <= high:
-            raise UserError(f"{owner}: {self.name} lies between {low:g} and {high:g}; got {brief(value)}.")
+            rule = f"lies between {low:g} and {high:g}" if high < math.inf else f"is {low:g} or more"
+            raise UserError(f"{owner}: {self.name} {rule}; got {brief(value)}.")
         number: float | int = self.kind(value)
         return number
 

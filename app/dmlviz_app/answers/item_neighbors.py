@@ -176,7 +176,8 @@ def _perhaps_near(points: np.ndarray, point: np.ndarray, k: int, metric: str) ->
     points, point = np.asarray(points), np.asarray(point)
     lengths = np.linalg.norm(points, axis=1) if metric == "cosine" else np.ones(1)
     if metric == "cosine":
-        points, point = points / np.maximum(lengths, 1e-30)[:, None], point / max(np.linalg.norm(point), 1e-30)
+        with np.errstate(invalid="ignore"):  # of infinite ones, which are looked for below
+            points, point = points / np.maximum(lengths, 1e-30)[:, None], point / max(np.linalg.norm(point), 1e-30)
     difference = points - point
     squared = np.einsum("nd,nd->n", difference, difference)
     if len(squared) <= k or not np.isfinite(squared).all() or not lengths.all():
