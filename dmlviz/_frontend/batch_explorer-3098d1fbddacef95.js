@@ -1,0 +1,1 @@
+export { batch_explorer as default } from "../dmlviz.workbench/page-042cfbd126efd12d.js";

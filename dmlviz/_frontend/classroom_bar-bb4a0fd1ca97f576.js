@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.workbench/page-9b66ccded28de95a.js";

@@ -1,1 +1,0 @@
-export { lab_picture as default } from "../dmlviz.workbench/page-9b66ccded28de95a.js";

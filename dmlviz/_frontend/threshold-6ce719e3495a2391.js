@@ -1,0 +1,1 @@
+export { threshold as default } from "../dmlviz.workbench/page-042cfbd126efd12d.js";
