@@ -23,6 +23,14 @@ FILES = {
 }
 
 
+LOOPS = {  # whole trainings on digits, each on the page of what it is about
+    ("loss", "contrastive"): "siamese",
+    ("loss", "triplet"): "triplet",
+    ("miner", "batch_hard"): "online",
+    ("loss", "arcface"): "angular_margin",
+}
+
+
 @dataclass(frozen=True)
 class Example:
     """An example: its complete `code`, of which `start` is the first line of the entry itself, from 1 on.
@@ -44,6 +52,12 @@ def example(kind: str, name: str) -> Example:
     """Return the example of a catalog entry; raise KeyError where there is none."""
     code, start, about = _code(kind, name)
     return Example(code, start, about, _use(kind, name), *_source(kind, name))
+
+
+def loop(kind: str, name: str) -> str:
+    """Return a whole training with an entry, to be run as it is; empty where there is none."""
+    file = LOOPS.get((kind, name))
+    return (FOLDER / "loops" / f"{file}.py").read_text(encoding="utf-8") if file else ""
 
 
 @cache

@@ -20,7 +20,7 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.lessons.examples import FILES, example
+from dmlviz.lessons.examples import FILES, LOOPS, example, loop
 from dmlviz.lessons.stepping import answer, trace
 from dmlviz.metrics.clustering import k_means
 from dmlviz.projection.tsne import neighbors_and_affinities
@@ -284,3 +284,15 @@ def test_a_line_is_shown_with_what_it_makes_the_first_time():
     steps = {step["line"]: step for step in trace(code, "f", lambda f: f(3))}
     assert {line: step["times"] for line, step in steps.items()} == {2: 1, 3: 4, 4: 3, 5: 1}
     assert [value["rows"] for step in (steps[4], steps[5]) for value in step["values"]] == [[[1.0]], [[6.0]]]
+
+
+@pytest.mark.parametrize(("kind", "name"), LOOPS)
+def test_a_whole_training_runs_as_it_stands_and_learns(kind, name, capsys):
+    text = loop(kind, name)
+    assert len(text.splitlines()) <= 46
+    few = re.sub(r"(?m)^STEPS, (.*) = \d+,", r"STEPS, \1 = 60,", text)
+    assert few != text
+    with torch.random.fork_rng():
+        exec(few, {})
+    score = re.search(r"P@1 of 597 test images: ([.0-9]+)$", capsys.readouterr().out.strip())
+    assert float(score[1]) > 0.75

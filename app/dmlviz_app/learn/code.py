@@ -2,7 +2,7 @@
 
 from html import escape
 
-from dmlviz.lessons.examples import PACKAGE, example
+from dmlviz.lessons.examples import PACKAGE, example, loop
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.learn.protocol import CodeTabProps
 from dmlviz_app.server.protocol import ROUTES
@@ -26,6 +26,7 @@ def show_code(kind: str, name: str) -> None:
         start=shown.start,
         about=shown.about,
         use=shown.use,
+        loop=loop(kind, name),
         source=f"{shown.source}, line {shown.line}",
         source_url=f"{ROUTES}/{entry}/source.html#{shown.line}",
         steps_url=f"{ROUTES}/runs/{here}/{entry}/steps.json" if own else f"{ROUTES}/{entry}/steps.json",

@@ -68,14 +68,15 @@ class RankingToyProps(TypedDict):
 class CodeTabProps(TypedDict):
     """Code of an entry to read and to copy, which begins at line `start`.
 
-    `use` are the lines that do the same with dmlviz, `source` is where its own code is, and `steps` what the lines
-    make with eight images, of `run`: by an address for each, empty where there is none.
+    `use` are the lines that do the same with dmlviz, `loop` is a whole training, `source` is where its own code is,
+    and `steps` what the lines make with eight images, of `run`: by an address for each, empty where there is none.
     """
 
     code: str
     start: int
     about: str
     use: str
+    loop: str
     source: str
     source_url: str
     steps_url: str

@@ -11,7 +11,7 @@ import { colored } from "./colored.ts";
 
 const NUMBERS_UP_TO = 10; // columns; wider matrices are colors alone
 
-function CodeTab({ code, start, about, use, source, source_url, steps_url, run }: CodeTabProps) {
+function CodeTab({ code, start, about, use, loop, source, source_url, steps_url, run }: CodeTabProps) {
   const [made, setMade] = useState<CodeSteps | null>(null);
   const [at, go] = useState(0);
   const [trouble, setTrouble] = useState("");
@@ -125,11 +125,16 @@ function CodeTab({ code, start, about, use, source, source_url, steps_url, run }
             </span>
             <Copy text={use} />
           </div>
-          <ol class="code">
-            {use.split("\n").map((line) => (
-              <li>{wordsOf(line)}</li>
-            ))}
-          </ol>
+          <Lines of={use} />
+        </div>
+      )}
+      {loop && (
+        <div class="side">
+          <div class="bar">
+            <span class="about">A whole training on digits, in less than a minute:</span>
+            <Copy text={loop} />
+          </div>
+          <Lines of={loop.trimEnd()} />
         </div>
       )}
     </section>
@@ -137,6 +142,14 @@ function CodeTab({ code, start, about, use, source, source_url, steps_url, run }
 }
 
 export default panel(style, CodeTab);
+
+const Lines = ({ of: code }: { of: string }) => (
+  <ol class="code">
+    {code.split("\n").map((line) => (
+      <li>{wordsOf(line)}</li>
+    ))}
+  </ol>
+);
 
 const wordsOf = (line: string) => [
   ...colored(line).map(([text, color]) => (color ? <span class={color}>{text}</span> : text)),
