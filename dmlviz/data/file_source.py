@@ -119,9 +119,10 @@ def iter_files(path: Path) -> Iterator[Files]:
     """
     if path.is_dir():
         hidden: set[str] = set()
-        entries = list(_dir_entries(path, hidden))
+        empty: set[str] = set()
+        entries = list(_dir_entries(path, hidden, empty))
         _check(path.name, len(entries), sum(entry.size for entry in entries))
-        yield _files(entries, hidden)
+        yield _files(entries, hidden, empty)
         return
     if not path.is_file():
         raise UserError(f"There is no folder or zip {path}: check the path.")
@@ -129,21 +130,24 @@ def iter_files(path: Path) -> Iterator[Files]:
         members = archive.infolist()
         _check(path.name, len(members), sum(member.file_size for member in members))
         entries = [_zip_entry(archive, member) for member in members if not member.is_dir()]
+        full = {parent.as_posix() for member in members for parent in PurePosixPath(member.filename).parents}
+        empty = {member.filename.rstrip("/") for member in members if member.is_dir()} - full
         yield _files(
             [entry for entry in entries if not hidden_part(entry.parts)],
             {part for part in (hidden_part(entry.parts) for entry in entries) if part},
+            {name for name in empty if not hidden_part(PurePosixPath(name).parts)},
             guessed,
         )
 
 
-def _files(entries: list[Entry], hidden: set[str], guessed: str = "") -> Files:
+def _files(entries: list[Entry], hidden: set[str], empty: set[str], guessed: str = "") -> Files:
     files = Files(sorted(entries, key=lambda entry: entry.parts))
-    if hidden:
-        names = sorted(hidden)
+    said = {"Hidden files and those of a system were not read": hidden, "Folders with nothing in them": empty}
+    for sentence, found in said.items():
+        names = sorted(found)
         others = f" and {len(names) - 3:,} others" if len(names) > 3 else ""
-        files.notes = (
-            f"Hidden files and those of a system were not read: {', '.join(names[:3])}{others}.".replace("\r", ""),
-        )
+        if names:
+            files.notes += (f"{sentence}: {', '.join(names[:3])}{others}.".replace("\r", ""),)
     if guessed:
         files.notes += (
             f"The zip does not say how its names are written; {guessed} was read as of Western Windows. If it reads "
@@ -248,9 +252,11 @@ def _check(name: str, files: int, size: int) -> None:
         )
 
 
-def _dir_entries(top: Path, hidden: set[str]) -> Iterator[Entry]:
+def _dir_entries(top: Path, hidden: set[str], empty: set[str]) -> Iterator[Entry]:
     for folder, folders, files in os.walk(top):
         hidden |= {name for name in (*folders, *files) if hidden_part((name,))}
+        if not folders and not files:
+            empty.add(Path(folder).relative_to(top).as_posix())
         folders[:] = sorted(name for name in folders if not hidden_part((name,)))
         for name in files:
             path = Path(folder) / name

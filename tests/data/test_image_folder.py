@@ -2,11 +2,13 @@
 
 import io
 import os
+import shutil
 import stat
 import struct
 import zipfile
 import zlib
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pillow_heif
@@ -169,6 +171,15 @@ def test_thumbnails_and_files_of_a_system_are_no_pictures_and_are_said(tmp_path,
     found = import_image_folder(make(tmp_path / "nas.zip", files))
     assert found.report["taken"] == found.report["files"] == 8
     assert any(note.startswith("Hidden files and those of a system were not read: ") for note in found.report["notes"])
+
+
+@pytest.mark.parametrize("is_zip", [False, True])
+def test_an_empty_folder_is_said(tmp_path, is_zip):
+    path = folder(tmp_path / "pets", classes(cat=4, dog=4))
+    (path / "bird" / "small").mkdir(parents=True)
+    if is_zip:
+        path = Path(shutil.make_archive(str(path), "zip", path))
+    assert "Folders with nothing in them: bird/small." in import_image_folder(path).report["notes"]
 
 
 def test_the_split_is_decided_by_content_and_not_by_names_or_order(tmp_path):
