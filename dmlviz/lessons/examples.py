@@ -5,9 +5,11 @@ Tests run each example against the library's own function, and the line that use
 
 import ast
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from dmlviz.catalog.losses import LOSSES
 
@@ -20,14 +22,6 @@ FILES = {
     "net": "nets",
     "metric": "metrics",
     "projection": "projections",
-}
-
-
-LOOPS = {  # whole trainings on digits, each on the page of what it is about
-    ("loss", "contrastive"): "siamese",
-    ("loss", "triplet"): "triplet",
-    ("miner", "batch_hard"): "online",
-    ("loss", "arcface"): "angular_margin",
 }
 
 
@@ -54,9 +48,20 @@ def example(kind: str, name: str) -> Example:
     return Example(code, start, about, _use(kind, name), *_source(kind, name))
 
 
+@cache
+def _declared() -> dict[str, Any]:
+    return tomllib.loads((FOLDER / "entries.toml").read_text(encoding="utf-8"))
+
+
+def declared(kind: str, name: str) -> dict[str, Any]:
+    """Return what `code/entries.toml` says of an entry; mostly nothing."""
+    entry: dict[str, Any] = _declared().get(kind, {}).get(name, {})
+    return entry
+
+
 def loop(kind: str, name: str) -> str:
     """Return a whole training with an entry, to be run as it is; empty where there is none."""
-    file = LOOPS.get((kind, name))
+    file = declared(kind, name).get("loop")
     return (FOLDER / "loops" / f"{file}.py").read_text(encoding="utf-8") if file else ""
 
 
@@ -103,33 +108,14 @@ def _import_of(statement: ast.Import | ast.ImportFrom, names: list[ast.alias]) -
     return ast.ImportFrom(statement.module, names, statement.level)
 
 
-_METRIC_SOURCES = {
-    "retrieval": ("retrieval", "scores"),
-    "knn_accuracy": ("classification", "majority_vote"),
-    "nearest_mean_accuracy": ("classification", "nearest_class_mean"),
-    "head_accuracy": ("../training/validation_loss", "head_accuracy"),
-    "knn_probe_accuracy": ("probes", "knn_probe_accuracy"),
-    "linear_probe_accuracy": ("probes", "linear_probe_accuracy"),
-    "nmi": ("clustering", "normalized_information"),
-    "ami": ("clustering", "normalized_information"),
-    "pairwise_f1": ("clustering", "pairwise_f1"),
-    "roc_auc": ("verification", "verify_pairs"),
-    "eer": ("verification", "verify_pairs"),
-    "fpr_at_95_recall": ("verification", "verify_pairs"),
-    "accuracy_10_fold": ("verification", "_accuracy_over_folds"),
-    "mean_positive_distance": ("embedding_geometry", "DistanceMeans"),
-    "mean_negative_distance": ("embedding_geometry", "DistanceMeans"),
-    "effective_rank": ("embedding_geometry", "effective_rank"),
-    "mean_norm": ("embedding_geometry", "scores"),
-    "collapsed": ("embedding_geometry", "scores"),
-}
 _FOLDERS = {"loss": "losses", "miner": "miners", "sampler": "training", "net": "nets", "projection": "projection"}
 
 
 def _source(kind: str, name: str) -> tuple[str, int]:
     """Return the file that implements an entry, and its line: of a decorator with its name, or of a definition."""
     if kind == "metric":
-        module, definition = _METRIC_SOURCES.get(name, _METRIC_SOURCES["retrieval"])
+        source = declared(kind, name).get("source") or declared(kind, "retrieval")["source"]
+        module, definition = source.split()
         files, pattern = [PACKAGE / "metrics" / f"{module}.py"], rf"^(def|class) {definition}\b"
     else:
         files, pattern = (
@@ -143,50 +129,12 @@ def _source(kind: str, name: str) -> tuple[str, int]:
     raise KeyError(name)
 
 
-_INFORMATION = "from dmlviz.metrics.clustering import normalized_information\n\n"
-_USES = {
-    "loss": 'from dmlviz import losses\n\nloss = losses.build("{name}"{more})\nvalue = loss(x, y)',
-    "miner": 'from dmlviz import miners\n\nmine = miners.build("{name}")\ntuples = mine(x, y)',
-    "sampler": (
-        "from dmlviz import TrainConfig\nfrom dmlviz.training import sampling\n\n"
-        'config = TrainConfig(sampler="{name}"{more})\nbatch = next(sampling.build(config, y, seed=0))'
-    ),
-    "net": 'from dmlviz import nets\n\nnet = nets.build("{name}", embedding_dim=64)\nvalue = net(x)',
-    "projection": (
-        "from dmlviz import ProjectionConfig, projection\n\n"
-        'config = ProjectionConfig(method="{name}")\nplaces = projection.project(x, config{more}).coordinates'
-    ),
-    "metric": 'from dmlviz import metrics\n\nvalue = metrics.evaluate(x, y)["{name}"]',
-    "probe": "from dmlviz.metrics.probes import {name}\n\nvalue = {name}(x, y, {more})",
-    "pairs": 'from dmlviz.metrics.verification import verify_pairs\n\nvalue = verify_pairs(d, same)["{name}"]',
-    "nmi": f"{_INFORMATION}value, _ = normalized_information(y, clusters)",
-    "ami": f"{_INFORMATION}_, value = normalized_information(y, clusters)",
-    "pairwise_f1": "from dmlviz.metrics.clustering import pairwise_f1\n\nvalue = pairwise_f1(y, clusters)",
-    "head_accuracy": (
-        "from dmlviz import TrainConfig\nfrom dmlviz.training.validation_loss import head_accuracy\n\n"
-        'config = TrainConfig(loss="softmax")\nvalue = head_accuracy(config, x, y, {{"weight": weight, "bias": bias}})'
-    ),
-}
+_CLASSES = ", embedding_dim=x.shape[1], num_classes=10"
 
 
 def _use(kind: str, name: str) -> str:
     """Return the lines that do the same with dmlviz."""
-    more = ""
-    if name == "weighted_sum":
-        more = ', a="contrastive", b="triplet"'
-    elif kind == "loss" and (LOSSES[name].needs_classes or name == "hinge_pair"):
-        more = ", embedding_dim=x.shape[1], num_classes=10"
-    elif name == "random_triplets":
-        more = ', loss="triplet"'
-    elif kind == "projection":
-        more = ", labels=y" if name == "fan" else ""
-    elif kind == "metric":
-        module = _METRIC_SOURCES.get(name, ("retrieval",))[0]
-        if module == "probes":
-            kind, more = "probe", "train_x, train_y" if name.startswith("knn") else "(train_x, train_y)"
-        elif module == "verification":
-            kind = "pairs"
-        elif name in _USES:
-            kind = name
-        name = {"recall_at_k": "recall_at_5", "cmc_at_k": "cmc_at_5"}.get(name, name)
-    return _USES[kind].format(name=name, more=more)
+    entry = declared(kind, name)
+    more = entry.get("more", _CLASSES if kind == "loss" and LOSSES[name].needs_classes else "")
+    lines: str = _declared()["uses"][entry.get("use", kind)]
+    return lines.format(name=entry.get("name", name), more=more)

@@ -18,22 +18,12 @@ from PIL import Image
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
-from dmlviz.lessons.examples import example
+from dmlviz.lessons.examples import declared, example
 from dmlviz.lessons.steps import CodeStep, CodeSteps, CodeValue
 from dmlviz.runs.run import Run
 
 IMAGES, MOST = 8, 28  # images of the batch, and rows and columns of a matrix that are shown
 _FILE = "<code on the page>"
-_CHOICES: dict[str, dict[str, Any]] = {  # for eight images
-    "tsne": {"perplexity": 2.0, "iterations": 200},
-    "umap": {"neighbors": 4},
-    "offline_hard": {"negatives": 3},
-    "recall_at_k": {"k": 2},
-    "cmc_at_k": {"k": 2},
-    "knn_accuracy": {"k": 3},
-    "knn_probe_accuracy": {"k": 3},
-    "soft_triple": {"centers": 2},
-}
 
 
 def answer(question: dict[str, Any], data_root: Path | None) -> CodeSteps:
@@ -214,7 +204,7 @@ def _call(kind: str, name: str, entry: Any, batch: dict[str, Any]) -> Any:
 
     torch.manual_seed(0)
     x, y = batch["x"], np.unique(batch["given"], return_inverse=True)[1]
-    chosen = _CHOICES.get(name, {})
+    chosen = declared(kind, name).get("eight", {})
     if kind == "net":
         images = np.stack([_resized(image) for image in batch["images"]]).astype(np.float32)
         return entry().eval()(torch.from_numpy(images)[:, None] / 255)

@@ -266,6 +266,8 @@ def test_what_is_refused_names_settings_that_fit(settings, room):
     config = QUICK.replace(dataset="mnist", steps=1000, eval_subset_size=10_000, **settings)
     with pytest.raises(UserError, match="This run would take about") as refused:
         estimate_size(config, 10_000).check(room, "You may still take")
-    lower = {name: int(value.replace(",", "")) for name, value in re.findall(r"(\w+) to ([\d,]+)", str(refused.value))}
+    lower = {
+        name: int(value.replace(",", "")) for name, value in re.findall(r"\((\w+)\) to ([\d,]+)", str(refused.value))
+    }
     assert lower, refused.value
     estimate_size(config.replace(**lower), 10_000).check(room, "You may still take")

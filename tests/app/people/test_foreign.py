@@ -56,6 +56,7 @@ def addresses(run, dataset, content_hash, frame):
         "sheet": "0",
         "part": "0",
         "loss": "triplet",
+        "kind": "loss",
         "lab": "patches",
         "lesson": "why-mining",
         "source": "quick",
@@ -119,6 +120,8 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
         "learn-pictures.svg",
         "{work}",  # which ask themselves who wanted the work
         "result",
+        "source.html",  # of the program itself
+        "steps.json",
         "sheet.html",  # which asks itself whether the person is a student
         "{rest:path}",
     }
