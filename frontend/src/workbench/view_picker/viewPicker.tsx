@@ -21,8 +21,9 @@ export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
     const turn = ++newest.current.turn;
     newest.current.told = false;
     setPicked(name);
-    await Promise.race([showMap(run, name), new Promise((done) => setTimeout(done, PAGE_AFTER_MS))]);
-    if (turn !== newest.current.turn) return;
+    const isNewest = () => turn === newest.current.turn && !newest.current.told;
+    await Promise.race([showMap(run, name, isNewest), new Promise((done) => setTimeout(done, PAGE_AFTER_MS))]);
+    if (!isNewest()) return;
     newest.current.told = true;
     bus.emit("map", null);
     newest.current.host.setTriggerValue("view", name);
@@ -53,13 +54,13 @@ export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
   );
 });
 
-/** Have the map of a run show another view, where that can be done at once; until its first layout is seen. */
-async function showMap(run: string, view: string): Promise<void> {
+/** Have the map of a run show another view, where that can be done at once and is `wanted`; until its first layout is seen. */
+async function showMap(run: string, view: string, wanted: () => boolean): Promise<void> {
   const query = Object.fromEntries(new URLSearchParams(location.search));
   const map = await fetchJson<MapProps | null>(`${ROUTES}/runs/${run}/map`, "The map", { view, query }).catch(
     () => null,
   );
-  if (!map) return; // the page says why
+  if (!map || !wanted()) return; // the page says why, or shows it itself
   bus.emit("map", map);
   await new Promise<void>((done) => {
     const off = bus.on("frame", (frame) => {
