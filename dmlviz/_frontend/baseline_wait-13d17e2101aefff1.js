@@ -1,1 +1,0 @@
-export { baseline_wait as default } from "../dmlviz.workbench/page-042cfbd126efd12d.js";

@@ -1,0 +1,1 @@
+export { help as default } from "../dmlviz.workbench/page-ba80edcd2efa011d.js";

@@ -1,0 +1,1 @@
+export { lab_picture as default } from "../dmlviz.workbench/page-ba80edcd2efa011d.js";

@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.workbench/page-ba80edcd2efa011d.js";

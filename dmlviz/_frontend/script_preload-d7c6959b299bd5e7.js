@@ -1,1 +1,0 @@
-export { script_preload as default } from "../dmlviz.workbench/page-042cfbd126efd12d.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-042cfbd126efd12d.js";
