@@ -94,7 +94,7 @@ class Fleet:
 
     def whole(self, run):
         """Raise unless every file of a run can be read."""
-        damage = [*check(Run(self.jobs.runs.folder / run), thorough=True)]
+        damage = [*check(Run(run.path), thorough=True)]
         assert not damage, damage
 
     def close(self):
