@@ -68,10 +68,12 @@ def _event_loop() -> Any:
 
 
 def list_machines(client: "Client") -> list[MachineInfo]:
-    """Return the machines that are connected to a scheduler now, by name."""
+    """Return the machines that are connected to a scheduler now, by name; raise OSError without an answer."""
     ours = versions()
     machines = []
-    for address, info in client.scheduler_info()["workers"].items():
+    # Not `scheduler_info`: without an answer it returns what Dask keeps for its display, which names no machine.
+    scheduler: Any = client.scheduler
+    for address, info in client.sync(scheduler.identity, n_workers=-1)["workers"].items():
         theirs = info.get("dmlviz")
         machines.append(
             MachineInfo(

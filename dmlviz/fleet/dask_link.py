@@ -3,8 +3,8 @@
 import contextlib
 import json
 import logging
-import time
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as NoAnswer
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 CALL_TIMEOUT_S = 3.0  # seconds for a machine to answer a question
 RESULT_TIMEOUT_S = 120.0  # seconds for a packed run to come
-NOTICE_S = 1.0  # seconds in which a client that lost its task sees that it lost the scheduler
 log = logging.getLogger(__name__)
 
 
@@ -86,12 +85,12 @@ class DaskLink:
                 raise MachineLostError(f"{name} was lost.")
             assert isinstance(error, BaseException)
             raise error
-        if future.status != "finished":
-            until = time.monotonic() + NOTICE_S
-            while self._client.status == "running" and time.monotonic() < until:
-                time.sleep(0.05)
-            raise MachineLostError(f"{name} was lost." if self._client.status == "running" else "The fleet was lost.")
+        if future.status == "lost":
+            raise MachineLostError(f"{name} was lost.")
         try:
             return bytes(future.result(timeout=RESULT_TIMEOUT_S))
+        except CancelledError as error:
+            is_cut = getattr(error, "reason", "") == "scheduler-connection-lost"  # as Dask calls it
+            raise MachineLostError("The fleet was lost." if is_cut else f"{name} was lost.") from None
         except (OSError, RuntimeError, NoAnswer) as error:
             raise MachineLostError(f"{name} did not send its run ({type(error).__name__}).") from None

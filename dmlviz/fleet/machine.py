@@ -195,9 +195,9 @@ class Machine:
     def _make_room(self, folder: Path) -> None:
         """End trainings whose result is not awaited any more, as many as keep this job from starting at once."""
         under_way = [job.order.folder for job, _ in self.jobs.running_for() if job.order.folder != folder]
-        for place in [*self._timers][: max(0, len(under_way) + 1 - self.jobs.slots)]:
-            if place in under_way:
-                self._drop(place)
+        not_awaited = [place for place in self._timers if place in under_way]
+        for place in not_awaited[: max(0, len(under_way) + 1 - self.jobs.slots)]:
+            self._drop(place)
 
     def _end(self, record: EventLogDir) -> None:
         """End a job, if it is under way, and wait until its process has gone."""

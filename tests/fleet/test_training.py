@@ -1,5 +1,6 @@
 """A training on another machine: live lines and frames, the whole run, stop, and what happens when a machine dies."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -10,8 +11,10 @@ import time
 import numpy as np
 import pytest
 
-from dmlviz.fleet.dask_client import answer_within
+from dmlviz.fleet.dask_client import answer_within, connect, list_machines
 from dmlviz.fleet.dask_fleet import DaskFleet
+from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet.machine import Machine
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler, resume_fleet_jobs
 from dmlviz.runs.damage import check
@@ -162,6 +165,44 @@ def test_a_server_that_was_killed_gets_the_training_that_went_on(
         if again is not None:
             again.close()
         machine.said()
+
+
+@pytest.mark.parametrize("finished", [0, 1, 3])  # results that wait for their server, too, and need no slot
+def test_a_training_that_nobody_awaits_leaves_its_slot_to_the_next(finished, short, long):
+    machine = Machine(slots=1)
+    numbers = itertools.count()
+
+    def work(config, is_awaited=lambda: True):
+        content = {"kind": "train", "config": config.to_dict()}
+        return machine.work(f"00000000-{next(numbers)}", content, lambda _: None, is_awaited)
+
+    try:
+        for seed in range(finished):
+            assert work(short.replace(seed=seed))
+        with pytest.raises(MachineLostError):
+            work(long, is_awaited=lambda: False)
+        assert machine.jobs.running_for()
+        assert work(short.replace(seed=99))
+        assert not machine.jobs.running_for()
+    finally:
+        machine.close()
+
+
+def test_a_scheduler_without_an_answer_is_no_fleet_without_machines(cluster, monkeypatch):
+    jobs, _ = cluster
+    client = connect(jobs.fleet.address, jobs.fleet._security)
+    try:
+        assert len(list_machines(client)) == 2
+        client.sync(client._update_scheduler_info)  # as Dask does every few seconds, for its display
+
+        async def no_answer(**_):
+            raise OSError("no answer")
+
+        monkeypatch.setattr(client.scheduler, "identity", no_answer)
+        with pytest.raises(OSError, match="no answer"):
+            list_machines(client)
+    finally:
+        client.close()
 
 
 def test_a_machine_that_never_answers_is_not_waited_for_nor_at_the_end_of_the_program():
