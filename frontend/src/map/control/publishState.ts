@@ -78,9 +78,7 @@ export class StatePublisher {
     const { timeline, player, open } = playback;
     const shown = playback.moved ?? playback.shown;
     this.countClasses();
-    within(layout.toolbar.node, "The toolbar", () =>
-      layout.toolbar.update(state, state.store, Boolean(scene.frame?.xyz)),
-    );
+    within(layout.toolbar.node, "The toolbar", () => layout.toolbar.update(state, Boolean(scene.frame?.xyz)));
     within(layout.settings.node, "The settings", () => layout.settings.update(state.data));
     within(layout.outline.node, "The table", () => layout.outline.update(state));
     layout.alarm.update(state, timeline, shown);

@@ -9,7 +9,7 @@ import { Outline, type OutlineHooks } from "./outline.ts";
 import { Legend, type LegendHooks } from "./legend.ts";
 import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
 import { QualityFooter } from "./qualityFooter.ts";
-import { Toolbar, type ToolbarHooks } from "./toolbar.ts";
+import { Toolbar, type Tool } from "./toolbar.ts";
 import { Tooltip } from "./tooltip.ts";
 import style from "../map.css";
 
@@ -50,7 +50,8 @@ export class Headline {
   }
 }
 
-export interface LayoutHooks extends LegendHooks, OutlineHooks, ToolbarHooks, PlayerHooks, SettingHooks {
+export interface LayoutHooks extends LegendHooks, OutlineHooks, PlayerHooks, SettingHooks {
+  tool: (name: Tool) => void;
   /** Color points by something else. */
   color: (name: string) => void;
   remedy: (chosen: Remedy) => void;
@@ -74,7 +75,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const legend = new Legend(on, colorControl.scale);
   const outline = new Outline(on);
   const settings = new LayoutSettings({ ready: on.ready, set: on.set });
-  const toolbar = new Toolbar(on, settings.node, colorControl.menu);
+  const toolbar = new Toolbar(on.tool, settings.node, colorControl.menu);
   const tooltip = new Tooltip();
   const bar = new PlayerBar(on);
   const footer = new QualityFooter(on.refresh);

@@ -2,7 +2,7 @@
 import { h, icon, updateAttribute } from "../../lib/dom.ts";
 import { markersInWords, nextMarkers } from "../data/markerShapes.ts";
 import type { ShownImages } from "../../workbench/store.ts";
-import type { MapState, Mode } from "../data/state.ts";
+import type { MapState } from "../data/state.ts";
 
 const ICONS = {
   pan: "M8 1.5v13M1.5 8h13M8 1.5 6.2 3.3M8 1.5l1.8 1.8M8 14.5l-1.8-1.8M8 14.5l1.8-1.8M1.5 8l1.8-1.8M1.5 8l1.8 1.8M14.5 8l-1.8-1.8M14.5 8l-1.8 1.8",
@@ -28,33 +28,33 @@ const ICONS = {
   present: "M2 3h12M3 3v7.5h10V3M8 10.5v1.5M5.5 14 8 12l2.5 2",
 };
 
+// What each tool does, its words, and its key where it stands under "View".
+const TOOLS = {
+  pan: ["Move the map (V)", "Move"],
+  lasso: ["Select with a lasso (L, or Shift and drag)", "Lasso"],
+  home: ["Fit all points (Home or double-click)", "Fit"],
+  box: ["Select with a box (B)", "Box selection", "B"],
+  names: ["Class names on the map (N)", "Class names", "N"],
+  markers: ["Marker shape per class (M)", "Marker shapes", "M"],
+  trails: ["Trails of pinned or selected images (T)", "Trails", "T"],
+  density: ["Contours of where points are dense (D)", "Contours", "D"],
+  pictures: ["Pictures wherever there is room (P)", "Pictures", "P"],
+  images: ["Test images. Click to add training images (I)", "Training images", "I"],
+  fullscreen: ["Fullscreen (F)", "Fullscreen", "F"],
+  present: ["Fullscreen, larger: for a projector (G)", "Projector", "G"],
+  undo: ["Undo the last choice: selection, pin, hidden classes, color, view (Ctrl+Z)"],
+  redo: ["Redo (Ctrl+Shift+Z)"],
+  isolate: ["Show the selected images alone (X)"],
+  subset: ["Project the selected images again, alone (A)"],
+  whole: ["Back to the map of all images (W)"],
+} as const;
+export type Tool = keyof typeof TOOLS;
+
 const IMAGES: Record<ShownImages, string> = {
-  test: "Test images. Click to add training images (I)",
+  test: TOOLS.images[0],
   both: "Test images (discs) and training images (rings). Click for training images only (I)",
   train: "Training images (rings), test images faint. Click for test images only (I)",
 };
-
-const MARKERS = "Marker shape per class (M)";
-const ISOLATE = "Show the selected images alone (X)";
-const ISOLATED = "Show all images again (X)";
-
-export interface ToolbarHooks {
-  mode: (mode: Mode) => void;
-  home: () => void;
-  markers: () => void;
-  names: () => void;
-  trails: () => void;
-  density: () => void;
-  pictures: () => void;
-  isolate: () => void;
-  subset: () => void;
-  whole: () => void;
-  undo: () => void;
-  redo: () => void;
-  images: () => void;
-  fullscreen: () => void;
-  present: () => void;
-}
 
 export class Toolbar {
   readonly node: HTMLElement;
@@ -62,124 +62,62 @@ export class Toolbar {
   readonly choices: HTMLElement;
   /** The tools that are there once a person opens them. */
   readonly view: HTMLDetailsElement;
-  private modes: Record<Mode, HTMLElement>;
-  private markers: HTMLElement;
-  private names: HTMLElement;
-  private trails: HTMLElement;
-  private density: HTMLElement;
-  private pictures: HTMLElement;
-  private isolate: HTMLElement;
-  private subset: HTMLElement;
-  private whole: HTMLElement;
-  private undo: HTMLElement;
-  private redo: HTMLElement;
-  private images: HTMLElement;
+  private tools = {} as Record<Tool, HTMLElement>;
 
-  /** `menus` stand above the tools under "View". */
-  constructor(on: ToolbarHooks, ...menus: HTMLElement[]) {
-    const tool = (name: keyof typeof ICONS, label: string, act: () => void, words = "") =>
-      h(
-        "button",
-        { type: "button", class: "tool", "data-tool": name, title: label, "aria-label": label, click: act },
-        icon(ICONS[name]),
-        words ? h("span", "words", words) : null,
-      );
-    const item = (name: keyof typeof ICONS, label: string, act: () => void, words: string, key: string) => {
-      const node = tool(name, label, act, words);
-      node.append(h("kbd", null, key));
-      return node;
-    };
-    this.modes = {
-      pan: tool("pan", "Move the map (V)", () => on.mode("pan"), "Move"),
-      lasso: tool("lasso", "Select with a lasso (L, or Shift and drag)", () => on.mode("lasso"), "Lasso"),
-      box: item("box", "Select with a box (B)", () => on.mode("box"), "Box selection", "B"),
-    };
-    const home = tool("home", "Fit all points (Home or double-click)", () => on.home(), "Fit");
-    this.names = item("names", "Class names on the map (N)", () => on.names(), "Class names", "N");
-    this.markers = item("markers", MARKERS, () => on.markers(), "Marker shapes", "M");
-    this.trails = item("trails", "Trails of pinned or selected images (T)", () => on.trails(), "Trails", "T");
-    this.density = item("density", "Contours of where points are dense (D)", () => on.density(), "Contours", "D");
-    this.pictures = item("pictures", "Pictures wherever there is room (P)", () => on.pictures(), "Pictures", "P");
-    this.images = item("images", IMAGES.test, () => on.images(), "Training images", "I");
-    const present = item("present", "Fullscreen, larger: for a projector (G)", () => on.present(), "Projector", "G");
-    const fullscreen = item("fullscreen", "Fullscreen (F)", () => on.fullscreen(), "Fullscreen", "F");
-    this.isolate = tool("isolate", ISOLATE, () => on.isolate());
-    this.subset = tool("subset", "Project the selected images again, alone (A)", () => on.subset());
-    this.whole = tool("whole", "Back to the map of all images (W)", () => on.whole());
-    const group = (...tools: HTMLElement[]) => h("div", { class: "group" }, ...tools);
-    const { names, markers, trails, density, pictures, images } = this;
+  /** `use` hears which tool is used; `menus` stand above those under "View". */
+  constructor(use: (tool: Tool) => void, ...menus: HTMLElement[]) {
+    const all = Object.entries(TOOLS) as [Tool, readonly [string, string?, string?]][];
+    const { tools } = this;
+    for (const [name, [title, words, key]] of all) {
+      const look = { class: "tool", "data-tool": name, title, "aria-label": title, click: () => use(name) };
+      const parts = [words ? h("span", "words", words) : null, key ? h("kbd", null, key) : null];
+      tools[name] = h("button", look, icon(ICONS[name]), ...parts);
+    }
+    const group = (...names: Tool[]) => h("div", "group", ...names.map((name) => tools[name]));
+    const below = all.flatMap(([name, [, , key]]) => (key ? [tools[name]] : []));
     const summary = h("summary", { class: "tool", title: "Color, and how points are drawn" });
     summary.append(icon(ICONS.view), h("span", "words", "View"));
-    this.view = h(
-      "details",
-      "view",
-      summary,
-      h(
-        "div",
-        "panel",
-        ...menus,
-        this.modes.box,
-        names,
-        markers,
-        trails,
-        density,
-        pictures,
-        images,
-        fullscreen,
-        present,
-      ),
-    );
+    this.view = h("details", "view", summary, h("div", "panel", ...menus, ...below));
     this.view.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !this.view.open) return;
       event.stopPropagation();
       this.view.open = false;
       summary.focus();
     });
-    this.node = h(
-      "div",
-      { class: "toolbar", role: "toolbar", "aria-label": "Map tools" },
-      group(this.modes.pan, this.modes.lasso),
-      group(home),
-      this.view,
-    );
-    this.undo = tool("undo", "Undo the last choice: selection, pin, hidden classes, color, view (Ctrl+Z)", () =>
-      on.undo(),
-    );
-    this.redo = tool("redo", "Redo (Ctrl+Shift+Z)", () => on.redo());
-    this.choices = h(
-      "div",
-      { class: "toolbar choices", role: "toolbar", "aria-label": "What is chosen", hidden: true },
-      group(this.undo, this.redo, this.isolate, this.subset, this.whole), // the first keep their places as the others go
-    );
-    if (!document.fullscreenEnabled) fullscreen.hidden = present.hidden = true;
+    const bar = (look: string, label: string) => ({ class: look, role: "toolbar", "aria-label": label });
+    this.node = h("div", bar("toolbar", "Map tools"), group("pan", "lasso"), group("home"), this.view);
+    // The first keep their places as the others go.
+    const choices = group("undo", "redo", "isolate", "subset", "whole");
+    this.choices = h("div", { ...bar("toolbar choices", "What is chosen"), hidden: true }, choices);
+    if (!document.fullscreenEnabled) tools.fullscreen.hidden = tools.present.hidden = true;
   }
 
-  update(state: MapState, { canUndo, canRedo }: { canUndo: boolean; canRedo: boolean }, solid: boolean): void {
-    const { data, mode, names, trails, density, pictures, images, model, sprites } = state;
+  update(state: MapState, solid: boolean): void {
+    const { data, mode, names, trails, density, pictures, images, markers, model, sprites } = state;
+    const { canUndo, canRedo } = state.store;
+    const { tools } = this;
     this.choices.hidden = ![canUndo, canRedo, model.selected, model.isolated, data.subset].some(Boolean);
-    this.isolate.hidden = !(model.selected ?? model.isolated);
-    this.subset.hidden = this.isolate.hidden || !data.projects; // a page without a server projects nothing
-    this.whole.hidden = !data.subset;
-    updateAttribute(this.undo, "aria-disabled", !canUndo);
-    updateAttribute(this.redo, "aria-disabled", !canRedo);
-    for (const [name, button] of Object.entries(this.modes)) updateAttribute(button, "aria-pressed", name === mode);
-    updateAttribute(this.modes.pan, "title", solid ? "Rotate the map (V)" : "Move the map (V)");
-    const [shape, next] = [state.markers, nextMarkers(state)].map(markersInWords);
-    const markers = state.markers === "plain" ? MARKERS : `Marker shape per ${shape}. Click for ${next} (M)`;
-    updateAttribute(this.markers, "aria-pressed", state.markers !== "plain");
-    updateAttribute(this.markers, "title", markers);
-    updateAttribute(this.markers, "aria-label", markers);
-    updateAttribute(this.names, "aria-pressed", names);
-    updateAttribute(this.trails, "aria-pressed", trails);
-    updateAttribute(this.density, "aria-pressed", density);
-    updateAttribute(this.pictures, "aria-pressed", pictures);
-    this.pictures.hidden = !sprites;
-    updateAttribute(this.isolate, "aria-pressed", model.isolated !== null);
-    updateAttribute(this.isolate, "title", model.isolated ? ISOLATED : ISOLATE);
-    updateAttribute(this.isolate, "aria-label", model.isolated ? ISOLATED : ISOLATE);
-    updateAttribute(this.images, "aria-pressed", images !== "test");
-    this.images.hidden = !data.events_url; // a page without a server has no training images
-    updateAttribute(this.images, "title", IMAGES[images]);
-    updateAttribute(this.images, "aria-label", IMAGES[images]);
+    tools.isolate.hidden = !(model.selected ?? model.isolated);
+    tools.subset.hidden = tools.isolate.hidden || !data.projects; // a page without a server projects nothing
+    tools.whole.hidden = !data.subset;
+    tools.pictures.hidden = !sprites;
+    tools.images.hidden = !data.events_url; // a page without a server has no training images
+    updateAttribute(tools.undo, "aria-disabled", !canUndo);
+    updateAttribute(tools.redo, "aria-disabled", !canRedo);
+    const isolate = model.isolated !== null;
+    const shapes = markers !== "plain";
+    const pressed = { names, trails, density, pictures, isolate, markers: shapes, images: images !== "test" };
+    const modes = { pan: mode === "pan", lasso: mode === "lasso", box: mode === "box" };
+    for (const [name, is] of Object.entries({ ...pressed, ...modes }))
+      updateAttribute(tools[name as Tool], "aria-pressed", is);
+    const [shape, next] = [markers, nextMarkers(state)].map(markersInWords);
+    const titles = {
+      pan: solid ? "Rotate the map (V)" : TOOLS.pan[0],
+      markers: shapes ? `Marker shape per ${shape}. Click for ${next} (M)` : TOOLS.markers[0],
+      isolate: isolate ? "Show all images again (X)" : TOOLS.isolate[0],
+      images: IMAGES[images],
+    };
+    for (const [name, title] of Object.entries(titles))
+      for (const attribute of ["title", "aria-label"]) updateAttribute(tools[name as Tool], attribute, title);
   }
 }
