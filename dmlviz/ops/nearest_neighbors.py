@@ -260,11 +260,12 @@ class NearestNeighbors:
         Raises:
             UserError: For indices that do not exist, or a k below 1.
         """
-        rows = np.arange(len(self)) if rows is None else np.asarray(rows)
+        is_part = rows is not None  # the neighbors of all are found sooner together
+        rows = np.asarray(rows) if is_part else np.arange(len(self))
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not ((rows >= 0) & (rows < len(self))).all():
             raise UserError(f"The embeddings to search for are a list of 0 to {len(self) - 1}; got {str(rows)[:40]}.")
         k = min(_count(k), len(self) - 1)
-        squared, indices = self._euclidean.others(k, rows)
+        squared, indices = self._euclidean.others(k, rows if is_part else None)
         if self.metric == "cosine":
             zero = self._euclidean.points[rows, -1] > 0
             squared[zero], indices[zero] = 2, np.arange(k) + (np.arange(k) >= rows[zero, None])

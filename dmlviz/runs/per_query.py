@@ -17,15 +17,15 @@ ROW_BYTES = 28  # of five int32 and two float32
 FEW = 2000  # images that are compared with each other in some 40 ms; 60,000 take half a minute
 
 
-def per_query_bytes(run: Run, step: int | None) -> bytes:
+def per_query_bytes(run: Run, step: int | None, near: bool = False) -> bytes:
     """Return the scores of each image among all test images at the end, or among the tracked ones after `step` batches.
 
     Little-endian columns of equal length, one after the other: as int32 the item, its class, its nearest neighbor,
     the rank of its first hit, the class that its neighbors vote for; as float32 R-precision and average precision at
-    R. Raises UserError if these embeddings do not exist or are not finite.
+    R. With `near` only what the 5 nearest tell, unless the rest is known: see `evaluate_per_query`. Raises UserError if these embeddings do not exist or are not finite.
     """
     kept = _kept(run) if step is None else None
-    return _per_query(str(run.path), run.info["created"], step) if kept is None else kept
+    return _per_query(str(run.path), run.info["created"], step, near) if kept is None else kept
 
 
 def is_at_hand(run: Run, step: int | None) -> bool:
@@ -51,7 +51,7 @@ def _kept(run: Run) -> bytes | None:
 
 
 @lru_cache(maxsize=32)
-def _per_query(path: str, created: str, step: int | None) -> bytes:
+def _per_query(path: str, created: str, step: int | None, near: bool) -> bytes:
     """Return the scores; `created` distinguishes a run that was trained again from the one before."""
     run = Run(Path(path))
     labels, indices = run.labels, run.tracked_indices
@@ -62,7 +62,7 @@ def _per_query(path: str, created: str, step: int | None) -> bytes:
     rows = has_label(labels[items], DATASETS[run.config.dataset].classes)
     if rows.any():
         items, embeddings = items[rows], embeddings[rows]
-    scores = evaluate_per_query(embeddings, labels[items])
+    scores = evaluate_per_query(embeddings, labels[items], near)
     columns = (
         items[scores.queries],
         labels[items][scores.queries],

@@ -206,6 +206,8 @@ def test_the_scores_of_each_of_many_images_are_the_work_of_a_worker(client, run,
     at_hand = client.get(address, params=query).content
     monkeypatch.setattr(per_query, "FEW", 10)
     monkeypatch.setattr(routes, "per_query_bytes", lambda *_: pytest.fail("computed in the server"))
+    near = judged(client.get(address, params=query | {"near": 1}).content)
+    assert np.array_equal(near["nearest"], judged(at_hand)["nearest"])
     assert client.get(address, params=query).content == at_hand
     assert not per_query.is_at_hand(run, 20)
     assert per_query.is_at_hand(run, None) == (step is None), "kept in the folder of the run"

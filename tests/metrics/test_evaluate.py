@@ -10,6 +10,7 @@ from sklearn.neighbors import NearestCentroid
 from dmlviz import UserError
 from dmlviz.metrics import confusion, evaluate, evaluate_per_query, nearest_mean_accuracy
 from dmlviz.metrics.probes import knn_probe_accuracy, linear_probe_accuracy
+from dmlviz.ops import all_neighbors
 
 COUNTS = {"queries", "queries_left_out"}
 
@@ -64,6 +65,18 @@ def test_scores_of_some_rows_are_the_means_over_these_queries():
     assert got["r_precision"] == pytest.approx(np.mean(single.r_precision[asked]))
     far = np.sqrt(((embeddings[rows, None] - embeddings) ** 2).sum(axis=2))
     assert got["mean_negative_distance"] == pytest.approx(far[labels[rows, None] != labels].mean())
+
+
+@pytest.mark.parametrize("decimals", [9, 1, 0, -2], ids=["apart", "some equal", "most equal", "one place"])
+def test_the_five_nearest_alone_tell_what_the_whole_ranking_tells_of_them(monkeypatch, decimals):
+    monkeypatch.setattr(all_neighbors, "FROM", 100)
+    embeddings, labels = points(500, classes=30)
+    embeddings, labels = embeddings.round(decimals), np.where(np.arange(500) % 9, labels, -1)
+    whole, near = evaluate_per_query(embeddings, labels), evaluate_per_query(embeddings, labels, near=True)
+    for name in ("queries", "nearest", "vote"):
+        assert np.array_equal(getattr(near, name), getattr(whole, name)), name
+    assert np.array_equal(near.first_hit, np.minimum(whole.first_hit, 6))
+    assert np.isnan(near.r_precision).all() and np.isnan(near.average_precision_at_r).all()
 
 
 @pytest.mark.parametrize("unseen", [(), (1, 2)])

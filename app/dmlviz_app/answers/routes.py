@@ -85,11 +85,14 @@ async def nearest(request: Request) -> Response:
 
 @access(Rule.RUN_READER)
 async def per_query(request: Request) -> Response:
-    """Return each image's contribution to the scores after `step` batches; without a step, at the end."""
+    """Return each image's contribution to the scores after `step` batches; without a step, at the end.
+
+    With `near=1`, of very many images, only what their nearest neighbors tell.
+    """
     run, step, services = _run(request), _step(request), personal(request)
     if await asyncio.to_thread(is_at_hand, run, step):
         return _binary(await asyncio.to_thread(per_query_bytes, run, step))
-    created = {"created": run.info["created"], "step": step}
+    created = {"created": run.info["created"], "step": step, "near": request.query_params.get("near") == "1"}
     order = services.answers.order("per_query", run.id, run=str(run.path.resolve()), **created)
     async with services.answers.open(request, services.person.id, order) as record:
         return _binary(await asyncio.to_thread(record.result.read_bytes))

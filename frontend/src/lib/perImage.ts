@@ -43,14 +43,18 @@ export function parsePerImage(buffer: ArrayBuffer): PerImage {
 
 const answers = new Map<string, Promise<PerImage>>();
 
-/** Ask once a page for the images of a run judged at a step, or at its end where `step` is null. */
+/**
+ * Ask once a page for the images of a run judged at a step, or at its end where `step` is null; with `near`, where there
+ * are very many, only by their nearest neighbors: much sooner, without the scores at R.
+ */
 export function fetchPerImage(
   run: string,
   begun: string | null,
   step: number | null,
+  near = false,
   fetch: (url: string) => Promise<Response> = fetchServer,
 ): Promise<PerImage> {
-  const url = `${ROUTES}/runs/${run}/per_query.bin?v=${begun}${step === null ? "" : `&step=${step}`}`;
+  const url = `${ROUTES}/runs/${run}/per_query.bin?v=${begun}${step === null ? "" : `&step=${step}`}${near ? "&near=1" : ""}`;
   let wait = answers.get(url);
   if (!wait) {
     wait = fetch(url).then(async (response) => {
@@ -93,6 +97,9 @@ const FAILURE_CRITERIA: Record<string, (scores: PerImage) => Failure> = {
     words: "Their 5 nearest neighbors vote for a different class",
   }),
 };
+
+/** True if the nearest neighbors of an image tell whether it fails a score. */
+export const isNear = (score: string): boolean => !["map_at_r", "r_precision"].includes(score);
 
 /** True if single images can fail a score. */
 export const isTestable = (score: string): boolean => score in FAILURE_CRITERIA;

@@ -6,7 +6,7 @@ import { maxOf, minOf } from "../../lib/extent.ts";
 import { messageOf, signed } from "../../lib/format.ts";
 import { useAnswer } from "../../lib/hooks.ts";
 import { dataOf, panel, Term } from "../../lib/panel.tsx";
-import { failingItems, fetchPerImage, isTestable } from "../../lib/perImage.ts";
+import { failingItems, fetchPerImage, isNear, isTestable } from "../../lib/perImage.ts";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { Nouns, Source } from "../../protocol.ts";
 import { Details } from "../details.tsx";
@@ -128,7 +128,8 @@ export default panel<Source & Nouns, { store?: ViewStore }>(style, ({ host: { st
   }, [run, step, playing]);
 
   // Ask which items fail: seconds where there are many, so it begins with the pointer on its way to a score.
-  const judge = () => fetchPerImage(run, begun, isFinal(readings, step) ? null : stepAt(readings, step));
+  const judge = (near = true) =>
+    fetchPerImage(run, begun, isFinal(readings, step) ? null : stepAt(readings, step), near);
 
   /** Select the images that fail a score at the shown step, and say what that means; `follows`: the step is another one. */
   async function select(key: string, follows = false): Promise<void> {
@@ -136,7 +137,7 @@ export default panel<Source & Nouns, { store?: ViewStore }>(style, ({ host: { st
     setActive(key);
     if (!follows) setNote(`Finding the ${noun ?? "image"}s that fail …`);
     try {
-      const { items, words } = failingItems(await judge(), key);
+      const { items, words } = failingItems(await judge(isNear(key)), key);
       if (asked.current !== own) return;
       reason.current = reasonAt(readings, step, words);
       bus.emit("select", { run, items, reason: reason.current, follows });
