@@ -93,3 +93,12 @@ def test_the_tour_is_a_script_of_its_own_which_the_page_names():
 def test_nothing_built_tells_where_it_was_built():
     for path in BUILT.iterdir():
         assert str(ROOT) not in path.read_text(), path.name
+
+
+def test_text_is_as_large_as_the_browser_is_told_to_make_it():
+    sheets = [*(SOURCES / "src").rglob("*.css"), ROOT / "app" / "dmlviz_app" / "page.css"]
+    fixed = re.compile(r"\bfont(?:-size)?:[^;{}]*?(?<![\d.])[1-9][\d.]*px[^;{}]*|--(?:tiny|small|large): [\d.]+px")
+    assert {sheet.name: found for sheet in sheets if (found := fixed.findall(sheet.read_text()))} == {}
+    config = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())
+    usual = config["theme"]["baseFontSize"]  # Streamlit makes it the size of the whole page, in pixels
+    assert f"--root-px: {usual};\n  font-size: {usual / 16:.1%} !important;" in sheets[-1].read_text()

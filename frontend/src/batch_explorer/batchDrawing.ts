@@ -190,7 +190,7 @@ function drawCenters(context: Context, stage: BatchStage, { theme, colors }: Can
   const { centers, classes } = stage.b;
   if (!centers) return;
   const few = centers.labels.length <= 20;
-  context.font = `600 11px ${theme.font}`;
+  context.font = `600 ${11 * theme.px}px ${theme.font}`;
   centers.labels.forEach((label, row) => {
     const [x, y] = stage.placeOf(centers.places, row);
     const size = few ? 7 : 4;

@@ -11,6 +11,8 @@ export interface Theme {
   primary: Rgb;
   muted: Rgb;
   font: string;
+  /** Of a pixel, in sizes of text: more than 1 where the browser's text is larger than usual. */
+  px: number;
   /** True if the person asked for less motion. */
   still: boolean;
 }
@@ -49,7 +51,7 @@ export function luminance([r, g, b]: Rgb): number {
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
 }
 
-/** The theme that holds at `node`: colors as [r, g, b], whether it is dark, the font. */
+/** The theme that holds at `node`: colors as [r, g, b], whether it is dark, the font and its size. */
 export function readTheme(node: Element): Theme {
   const style = getComputedStyle(node);
   const value = (name: string) => style.getPropertyValue(name).trim();
@@ -65,6 +67,7 @@ export function readTheme(node: Element): Theme {
     primary: color("--st-primary-color", [47, 111, 235]),
     muted: mix(background, text, 0.58),
     font: value("--st-font") || "system-ui, sans-serif",
+    px: parseFloat(getComputedStyle(document.documentElement).fontSize) / (Number(value("--root-px")) || 16),
     still: globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches ?? false,
   };
 }

@@ -51,7 +51,7 @@ export function embeddingMap(
   const main = h("main");
   // Where the page has a theme, as in Streamlit, the map takes it; else it has one of its own.
   const hasTheme = getComputedStyle(element).getPropertyValue("--st-background-color") !== "";
-  root.replaceChildren(h("style", null, hasTheme ? "main { font: 14px/1.45 var(--st-font); }" : style), main);
+  root.replaceChildren(h("style", null, hasTheme ? "main { font: 0.875rem/1.45 var(--st-font); }" : style), main);
   let run = "";
   let page: RunPage | null = null;
   let frames = 0;

@@ -46,7 +46,7 @@ export function drawNames(
   mapWidth: number,
 ): void {
   context.save();
-  context.font = `600 13px ${theme.font}`;
+  context.font = `600 ${13 * theme.px}px ${theme.font}`;
   const labels = centers.map((_, c) => c).filter((c) => centers[c].clear >= 0.05);
   const widthOf = (text: string) => context.measureText(text).width;
   const names = labels.map((c) => shortened(classes[c], Math.max(SHORTEST_NAME, SHARE_OF_NAME * mapWidth), widthOf));

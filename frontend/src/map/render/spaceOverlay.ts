@@ -122,7 +122,7 @@ function drawTicks(context: Context, [x0, y0]: Point, { view, port }: Scene, the
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5].find((digit) => digit * power >= rough) ?? 10) * power;
   context.fillStyle = css(theme.muted, 0.8);
-  context.font = `10.5px ${theme.font}`;
+  context.font = `${10.5 * theme.px}px ${theme.font}`;
   const digits = Math.max(0, -Math.floor(Math.log10(step)));
   context.textAlign = "center";
   context.textBaseline = "top";
@@ -168,7 +168,7 @@ function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit
     return;
   }
   context.fillStyle = css(theme.muted);
-  context.font = `11px ${theme.font}`;
+  context.font = `${11 * theme.px}px ${theme.font}`;
   [
     [1, 0, 0],
     [0, 1, 0],

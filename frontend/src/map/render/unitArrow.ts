@@ -46,7 +46,7 @@ export function drawUnitArrow(
     context.lineTo(to[0] - ux * HEAD_PX + uy * HEAD_PX * 0.5, to[1] - uy * HEAD_PX - ux * HEAD_PX * 0.5);
     context.fill();
   }
-  context.font = `12px ${theme.font}`;
+  context.font = `${12 * theme.px}px ${theme.font}`;
   const side = (length >= SHORTEST_PX ? dx : end[0]) < 0 ? -1 : 1; // beyond the head, not on the arrow
   context.textAlign = side < 0 ? "right" : "left";
   context.textBaseline = "middle";
