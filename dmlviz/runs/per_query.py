@@ -22,7 +22,8 @@ def per_query_bytes(run: Run, step: int | None, near: bool = False) -> bytes:
 
     Little-endian columns of equal length, one after the other: as int32 the item, its class, its nearest neighbor,
     the rank of its first hit, the class that its neighbors vote for; as float32 R-precision and average precision at
-    R. With `near` only what the 5 nearest tell, unless the rest is known: see `evaluate_per_query`. Raises UserError if these embeddings do not exist or are not finite.
+    R. With `near` only what the 5 nearest tell, unless the rest is known: see `evaluate_per_query`. Raises UserError
+    if these embeddings do not exist or are not finite.
     """
     kept = _kept(run) if step is None else None
     return _per_query(str(run.path), run.info["created"], step, near) if kept is None else kept

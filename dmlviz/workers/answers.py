@@ -120,7 +120,7 @@ def sheet(target: Target, name: str, dataset: str, number: int) -> str:
 
 
 def per_query(target: Target, run: str, created: str, step: int | None, near: bool) -> str:
-    """Write the scores of each image of the run that was `created` then; all those at the end stay in its folder, too."""
+    """Write the scores of each image of the run that was `created` then; all of them at the end stay in its folder."""
     target.file.write_bytes(per_query_bytes(Run(run), step, near))
     if step is None and not near:
         with suppress(OSError):  # of a ready-made run
