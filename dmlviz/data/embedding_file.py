@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 
 ANY = f"{NUMBERS}cSU"  # dtype kinds; other than numbers are rejected later, with a clearer message
 SUFFIXES = (".npy", ".npz", *table_file.SUFFIXES)
+_HOW = {  # what other programs write, and how it becomes a file that is read
+    (".pkl", ".pickle", ".joblib"): "it could run code: save a table by pandas' to_parquet, an array by numpy.save",
+    (".pt", ".pth", ".safetensors", ".ckpt"): "save the tensor by numpy.save(file, tensor.float().numpy())",
+    (".h5", ".hdf5", ".nc"): "save its arrays by numpy.savez(file, vectors=…, labels=…)",
+    (".xlsx", ".xls", ".ods"): "save the sheet as CSV UTF-8",
+    (".tab", ".arff", ".dta", ".sav", ".rds", ".svm", ".libsvm"): "write it as CSV, with one row of names",
+    (".txt", ".md", ".bin"): "a table is called .csv or .tsv, word vectors as text .vec",
+    (".rar", ".7z"): "unpack it",
+}
 T = TypeVar("T")
 
 
@@ -147,7 +156,9 @@ def read_table(path: Path, camera: str | None = None, choice: Choice | None = No
         UserError: For a file that can't be read, or without such a column or array.
     """
     if suffix_of(path) not in SUFFIXES:
-        raise UserError(f"A file of vectors ends in {', '.join(SUFFIXES)}; got {path.name}: save it as one of these.")
+        how = next((how for suffixes, how in _HOW.items() if suffix_of(path) in suffixes), "save it as one of these")
+        plain = ", ".join(suffix for suffix in SUFFIXES if not suffix.endswith(".gz"))
+        raise UserError(f"A file of vectors ends in {plain} (texts also .gz); got {path.name}: {how}.")
     return read_any(_read_table, path, camera, choice or Choice())
 
 
@@ -229,6 +240,8 @@ def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
         array_keys = array_names(path)
         names = {name.lower(): name for name in array_keys}
         vectors = next((names[name] for name in VECTOR_KEYS if name in names), None)
+        if vectors is None and "indptr" in names:
+            raise UserError(f"Vectors are an n × d array; {path.name} holds a sparse matrix: save its toarray().")
         if vectors is None:
             raise UserError(
                 f"An npz file has an array called vectors; {path.name} has {', '.join(array_keys) or 'no array'}: "

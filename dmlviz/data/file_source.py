@@ -258,7 +258,7 @@ def _dir_entries(top: Path, hidden: set[str], empty: set[str]) -> Iterator[Entry
         if not folders and not files:
             empty.add(Path(folder).relative_to(top).as_posix())
         folders[:] = sorted(name for name in folders if not hidden_part((name,)))
-        for name in files:
+        for name in (*files, *(name for name in folders if (Path(folder) / name).is_symlink())):
             path = Path(folder) / name
             parts = path.relative_to(top).parts
             if hidden_part(parts):
@@ -268,7 +268,7 @@ def _dir_entries(top: Path, hidden: set[str], empty: set[str]) -> Iterator[Entry
                 size = path.stat().st_size if inside else 0
             except OSError:
                 inside, size = False, 0
-            error = "" if inside else "a link that leads out of the folder, or nowhere"
+            error = "" if inside else "a link to a folder, out of this one or nowhere: cp -rL copies what it leads to"
             yield Entry(parts, size, path.read_bytes, error or _too_large(size))
 
 

@@ -188,7 +188,10 @@ def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Pic
     classes = len(counts) - len(small)
     if classes < 2:
         reasons = left_out.summary()
-        main_reason = f" Most files were left out because: {reasons[0]['reason']}." if reasons else ""
+        main_reason = ""
+        if reasons:
+            left = counted(reasons[0]["count"], "file was", "files were")
+            main_reason = f" {left} left out: {reasons[0]['reason']}."
         raise UserError(
             f"A data set has 2 classes or more, each a folder with {MIN_PER_CLASS} pictures or more; "
             f"got {classes}: put the pictures of each class into a folder.{main_reason}"

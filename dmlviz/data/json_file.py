@@ -50,6 +50,7 @@ def read_json_file(path: Path) -> "pyarrow.Table":
         )
     with open_unpacked(path) as file:
         content = json.load(file)
+    content = _rows(content)
     if isinstance(content, dict) and all(isinstance(column, dict) for column in content.values()):  # of pandas
         content = {name: list(column.values()) for name, column in content.items()}
     if isinstance(content, dict) and all(isinstance(column, list) for column in content.values()):
@@ -63,6 +64,19 @@ def read_json_file(path: Path) -> "pyarrow.Table":
         f"A table of JSON has an object for each row, or a list for each column; {path.name} is neither: write it with "
         "to_json(orient='records') of pandas."
     )
+
+
+def _rows(content: Any) -> Any:
+    """Return the rows of what wraps them: pandas' orients *split* and *table*, the one list of objects of an API."""
+    if isinstance(content, dict) and {"columns", "data"} <= set(content):
+        return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
+    if isinstance(content, dict):
+        lists = [value for value in content.values() if isinstance(value, list)]
+        if len(lists) == 1 and lists[0] and all(isinstance(row, dict) for row in lists[0]):
+            return lists[0]
+    if isinstance(content, list) and content and all(isinstance(row, list) for row in content):
+        return {"vector": content}
+    return content
 
 
 def _column(values: list[Any], column: str, name: str) -> "pyarrow.Array":

@@ -11,12 +11,12 @@ import numpy as np
 from dmlviz.data.arrow_types import is_list_type, is_numeric, is_text, leaf_type, numbers_of, plain_table, value_type
 from dmlviz.data.class_names import label_text
 from dmlviz.data.columns import MAX_COLUMNS
-from dmlviz.data.csv_file import read_csv_file
+from dmlviz.data.csv_file import read_csv_file, read_lines
 from dmlviz.data.hugging_face import with_class_names
 from dmlviz.data.json_file import read_json_file
 from dmlviz.data.table_limits import MAX_TABLE_BYTES, check_finite, check_size, too_large
 from dmlviz.data.text_columns import is_number, typed_columns
-from dmlviz.data.text_vectors import parse_text_vectors
+from dmlviz.data.text_vectors import parse_text_vectors, word_vectors
 from dmlviz.data.vector_columns import (
     coordinates,
     counted,
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+ARROW_SUFFIXES = (".feather", ".arrow", ".orc")
 SUFFIXES = (
-    *(".csv", ".tsv", ".parquet", *JSON_SUFFIXES),
+    *(".csv", ".tsv", ".parquet", *JSON_SUFFIXES, *ARROW_SUFFIXES, ".vec"),
     *(f"{suffix}.gz" for suffix in (".csv", ".tsv", *JSON_SUFFIXES)),
 )
 LABEL_KEYS = ("label", "labels", "class", "classes", "target", "targets", "y")
@@ -121,6 +122,10 @@ def read_table_file(path: Path, choice: Choice | None = None) -> tuple["pyarrow.
         table, notes = _parquet(path, choice)
     elif suffix.startswith(JSON_SUFFIXES):
         table, notes = read_json_file(path), []
+    elif suffix in ARROW_SUFFIXES:
+        table, notes = _arrow(path), []
+    elif suffix == ".vec":
+        table, notes = word_vectors(read_lines(path), path.name), []
     else:
         return _text_table(path, choice)
     table, more = prepare_table(table, path.name)
@@ -360,6 +365,21 @@ def _recurring_text(table: "pyarrow.Table", columns: list[str]) -> str | None:
     if len(texts) != 1 or len(table.column(texts[0]).drop_null().unique()) > max(1, table.num_rows // 2):
         return None
     return texts[0]
+
+
+def _arrow(path: Path) -> "pyarrow.Table":
+    """Read a file of Arrow, of a stream or of Feather, or an ORC file."""
+    from pyarrow import ArrowInvalid, feather, ipc, orc
+
+    if path.stat().st_size > MAX_TABLE_BYTES:
+        raise too_large(path.name, path.stat().st_size)
+    if suffix_of(path) == ".orc":
+        return orc.read_table(str(path))
+    try:
+        return feather.read_table(str(path), memory_map=False)
+    except ArrowInvalid:
+        with ipc.open_stream(path.read_bytes()) as stream:
+            return stream.read_all()
 
 
 def _parquet(path: Path, choice: Choice) -> tuple["pyarrow.Table", list[str]]:

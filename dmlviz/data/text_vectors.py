@@ -21,6 +21,33 @@ _WORD = re.compile(r"[A-Za-z_.]{0,20}")
 _SCALAR = re.compile(r"\bn(?:p|umpy)\.float\d\d\b")  # [np.float64(0.1), …], as NumPy 2 prints a list of its numbers
 
 
+def word_vectors(lines: Sequence[str], name: str) -> "pyarrow.Table":
+    """Return the words and vectors of the lines of word2vec, GloVe or fastText: a word and its numbers.
+
+    Raises:
+        UserError: For a line that has another number of numbers; it names the line.
+    """
+    import pyarrow
+
+    first = lines[0].split() if lines else []
+    head = len(first) == 2 and all(word.isdecimal() for word in first)  # how many there are, and of how many numbers
+    size = int(first[1]) if head else len(first) - 1
+    words, vectors = [], []
+    for number, line in enumerate(lines[head:], 1 + head):
+        word, *values = line.rstrip().rsplit(" ", size) if size > 0 else [line]
+        try:
+            vectors.append(np.array(values, np.float32))
+        except ValueError:
+            values = []
+        if len(values) != size or not values:
+            raise UserError(
+                f"A line of word vectors is a word and {max(size, 1):,} numbers; line {number:,} of {name} is "
+                f"{line[:40]!r}: correct it."
+            )
+        words.append(word)
+    return pyarrow.table({"word": words, "vector": pyarrow.array(vectors, pyarrow.list_(pyarrow.float32()))})
+
+
 def looks_like_a_vector(text: str) -> bool:
     """Return whether a text begins as a vector does, even if it is cut off: a bracket, then two numbers.
 

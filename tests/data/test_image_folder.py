@@ -333,7 +333,9 @@ def test_links_are_not_followed(tmp_path):
     here = folder(tmp_path / "links", classes(cat=4, dog=4))
     os.symlink(secret, here / "cat" / "link.png")
     os.symlink(tmp_path / "nowhere", here / "cat" / "nowhere.png")
-    assert reasons(import_image_folder(here)) == {"a link that leads out of the folder, or nowhere": 2}
+    os.symlink(tmp_path, here / "more")
+    link = "a link to a folder, out of this one or nowhere: cp -rL copies what it leads to"
+    assert reasons(import_image_folder(here)) == {link: 3}
     path = zipped(tmp_path / "links.zip", classes(cat=4, dog=4))
     with zipfile.ZipFile(path, "a") as archive:
         link = zipfile.ZipInfo("cat/link.png")
