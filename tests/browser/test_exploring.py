@@ -159,36 +159,12 @@ def test_on_a_phone_the_sidebar_closes_when_a_training_begins(visit):
     person.map_has("state", "finished")
 
 
-def test_a_map_follows_the_training_settles_keeps_its_layouts_and_stays_chosen(visit):
-    person = visit()
-    run = person.train("dataset=digits&net=lenet&steps=20000&num_snapshots=500")
-    person.choose("UMAP")
-    person.map_has("view", re.compile("[0-9a-f]{16}"))
-    steps = set()
-    until(lambda: steps.add(person.of_map("step")) or len(steps - {""}) >= 3, what="the map does not follow")
-    assert person.of_map("state") == "running"
-    expect(person.words).to_contain_text("loss")  # that of the training
-    expect(person.map.locator(".foot > summary")).to_contain_text("neighbors survive")
-    person.press("Stop")
-    person.map_has("state", "finished")
-    person.map_has("points", "596")
-    last = int(person.of_map("step"))
-    person.page.locator("[title^='Previous']").first.click()
-    until(lambda: int(person.of_map("step")) < last, what="its layouts are not kept")
-    person.page.goto(person.page.url.partition("?")[0] + "?view=umap&dataset=digits&net=lenet&steps=19000")
-    person.press("Train")
-    person.map_has("run", re.compile(f"^(?!{run})[0-9a-f]{{16}}$"))
-    person.map_has("view", re.compile("[0-9a-f]{16}"))
-    assert "view=umap" in person.page.url
-    person.press("Stop")
-
-
 @pytest.mark.slow
-def test_every_panel_is_of_the_step_that_the_map_shows(visit):
+def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keeps_its_layouts_and_stays_chosen(visit):
     """Live, scrubbed and at the end; on the live view, and on a map that follows the training."""
     person = visit(1280, 1600)
     page, steps = person.page, 20_000
-    person.train(f"dataset=digits&net=mlp&loss=triplet&miner=semihard&steps={steps}&num_snapshots=60")
+    run = person.train(f"dataset=digits&net=mlp&loss=triplet&miner=semihard&steps={steps}&num_snapshots=60")
     page.goto(page.url + "&pin=34")
     page.get_by_role("button", name="By class", exact=True).click()
     for drawer in ("What the loss sees", "Distance distribution"):
@@ -210,18 +186,30 @@ def test_every_panel_is_of_the_step_that_the_map_shows(visit):
 
         until(look, 90, f"the panels show another step than the map: {view}")
 
-    for view in ("live", "t-SNE"):
+    for view in ("live", "UMAP"):
         if view != "live":
             person.choose(view)
             person.map_has("view", re.compile("[0-9a-f]{16}"))
         agreed(view, steps=2)
         assert person.of_map("state") == "running"
+        expect(person.words).to_contain_text("loss")  # that of the training
         expect(page.locator(".batch-strip")).to_contain_text("The loss pulls the positive to the anchor")
         page.get_by_role("button", name="Previous frame").first.click()
         agreed(f"{view}, scrubbed")
         expect(page.locator(".inspector")).to_contain_text(f"at step {int(person.of_map('step')):,}")
         page.get_by_role("button", name="Live", exact=True).click()
+    expect(person.map.locator(".foot > summary")).to_contain_text("neighbors survive")
     person.press("Stop")
     person.map_has("state", "finished")
+    person.map_has("points", "596")
     agreed("at the end", ends=True)
     expect(page.locator(".inspector")).to_contain_text("at the end of the run")
+    last = int(person.of_map("step"))
+    page.get_by_role("button", name="Previous frame").first.click()
+    until(lambda: int(person.of_map("step")) < last, what="its layouts are not kept")
+    page.goto(f"{person.url}/?view=umap&dataset=digits&net=mlp&steps=20000")
+    person.press("Train")
+    person.map_has("run", re.compile(f"^(?!{run})[0-9a-f]{{16}}$"))
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    assert "view=umap" in page.url
+    person.press("Stop")

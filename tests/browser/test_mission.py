@@ -1,4 +1,4 @@
-"""The first sentence of the README, walked on Fashion-MNIST in Chromium and on MNIST in Firefox."""
+"""The first sentence of the README, walked on Fashion-MNIST in Chromium and on the digits in Firefox."""
 
 import io
 import re
@@ -14,9 +14,9 @@ from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-WALKS = [  # each browser and each data set once; a map of thousands of points that moves costs Firefox half a minute
+WALKS = [  # thousands of points cost Firefox half a minute; files of MNIST are read as those of Fashion-MNIST
     ("tabs", "fashion_mnist", "Fashion-MNIST", ("pca", "tsne", "umap")),
-    ("firefox_tabs", "mnist", "MNIST", ("pca",)),
+    ("firefox_tabs", "digits", "Digits 8 × 8", ("pca",)),
 ]
 # So few that a walk takes seconds; all test images are on the map.
 FEW = {"tsne": "view.iterations=50", "umap": "view.iterations=10"}

@@ -100,10 +100,15 @@ def test_a_page_trains_offline_and_the_app_takes_its_run_with_the_same_numbers(p
     assert all(url.startswith((home, "blob:", "data:")) for url in page.asked)
 
 
-def test_settings_change_while_it_trains_and_a_point_shows_its_neighbors_of_now(page):
-    page.goto(f"{page.address}?steps=10000&loss=triplet&pin=7")
+def test_settings_change_while_it_trains_and_a_point_and_a_drawing_show_their_neighbors_of_now(page):
+    page.goto(f"{page.address}?steps=10000&loss=triplet")
     page.get_by_role("button", name="Train", exact=True).click()
-    page.locator(".inspector").get_by_text("neighbors").first.wait_for()
+    draw_a_one(page)
+    inspector = page.locator(".inspector")
+    inspector.get_by_text("of 10 neighbors are of class").wait_for()
+    expect(inspector).not_to_have_text(inspector.inner_text(), use_inner_text=True)  # asked again at each snapshot
+    page.locator(".map").evaluate("root => root.map.interaction.pin(7)")
+    inspector.get_by_text("neighbors").first.wait_for()
     page.get_by_label("Learning rate").select_option("0.001")
     page.get_by_label("Loss", exact=True).select_option("softmax")
     page.wait_for_url(re.compile("loss=softmax"))
@@ -125,15 +130,6 @@ def test_settings_change_while_it_trains_and_a_point_shows_its_neighbors_of_now(
     page.locator(".inspector").nth(1).get_by_text("of 10 neighbors").wait_for()
     assert page.locator(".map").evaluate_all("maps => maps.map((map) => map.dataset.pinned)") == ["7", "7"]
     assert page.failures == []
-
-
-def test_a_drawing_is_asked_about_again_at_each_snapshot(page):
-    page.goto(f"{page.address}?steps=10000&loss=triplet")
-    page.get_by_role("button", name="Train", exact=True).click()
-    draw_a_one(page)
-    inspector = page.locator(".inspector")
-    inspector.get_by_text("of 10 neighbors are of class").wait_for()
-    expect(inspector).not_to_have_text(inspector.inner_text(), use_inner_text=True)
 
 
 def test_nonsense_in_the_address_is_said_in_a_sentence(page):
