@@ -16,12 +16,16 @@ FOCUSED = """() => {
 }"""
 
 
-def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard(visit, digits_run):
+def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard_and_most_of_the_screen_is_the_map(visit, digits_run):
     person = visit(first_visit=True)
     page, keyboard = person.page, person.page.keyboard
+    sidebar = page.get_by_test_id("stSidebar")
     person.open(f"?run={digits_run.id}")
     band = page.get_by_role("region", name="Introduction")
     expect(band).to_contain_text("A small neural network learns to put similar pictures close together.")
+    for width, height in ((1440, 900), (1920, 1080), (1280, 720)):
+        page.set_viewport_size({"width": width, "height": height})
+        until(lambda size=(width, height): share_of_map(page, *size) >= 0.55, 30, f"a small map at {width} × {height}")
 
     reached = []
     while "Train" not in reached and len(reached) < 14:
@@ -51,9 +55,14 @@ def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard(visit, digits_run)
 
     band.get_by_role("button", name="Close the introduction").click()
     expect(band).to_be_hidden()
+    page.get_by_test_id("stExpandSidebarButton").click(trial=True)  # nothing lies over it
+    page.locator(".st-key-open-settings button").first.click()
+    expect(sidebar).to_be_visible()
+    expect(page.locator(".st-key-train-top").first).to_be_hidden()  # there is one Train
     page.reload()
     person.map_has("ready", "true")
     expect(band).to_be_hidden()
+    expect(sidebar).to_be_visible()  # the drawer stays as it was left
     page.get_by_role("link", name="Learn", exact=True).first.click()
     expect(page.locator(".st-key-learn")).to_be_visible()
     page.get_by_role("button", name="Help", exact=True).click()
@@ -65,22 +74,6 @@ def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard(visit, digits_run)
     expect(band).to_be_hidden()
     expect(page.get_by_role("button", name="Stop", exact=True).first).to_be_enabled()
     page.get_by_role("button", name="Stop", exact=True).first.click()
-
-
-def test_the_map_has_most_of_the_screen_and_the_drawer_of_the_settings_stays_as_it_was_left(visit, digits_run):
-    person = visit(first_visit=True)
-    page, sidebar = person.page, person.page.get_by_test_id("stSidebar")
-    person.open(f"?run={digits_run.id}")
-    for width, height in ((1280, 720), (1440, 900), (1920, 1080)):
-        page.set_viewport_size({"width": width, "height": height})
-        until(lambda size=(width, height): share_of_map(page, *size) >= 0.55, 30, f"a small map at {width} × {height}")
-    page.get_by_test_id("stExpandSidebarButton").click(trial=True)  # nothing lies over it
-    page.locator(".st-key-open-settings button").first.click()
-    expect(sidebar).to_be_visible()
-    expect(page.locator(".st-key-train-top").first).to_be_hidden()  # there is one Train
-    page.reload()
-    person.map_has("ready", "true")
-    expect(sidebar).to_be_visible()
 
 
 def share_of_map(page, width, height):

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz.labs.registry import LABS
+from tests.browser.accessibility import accessibility_violations
 
 pytestmark = pytest.mark.browser
 
@@ -24,6 +25,7 @@ def test_a_lab_is_found_run_to_its_figure_and_kept(person):
     expect(page.get_by_text("It is.", exact=True)).to_be_visible()
     expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
     expect(page.locator(".st-key-lab-open .points path.point")).to_have_count(3)
+    assert accessibility_violations(page) == []
     with page.expect_download() as download:
         page.get_by_role("link", name="Numbers (CSV)").click()
     lines = sorted(Path(download.value.path()).read_text().splitlines())

@@ -6,6 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.accessibility import accessibility_violations
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -33,6 +34,7 @@ def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_
 
     plane = person.page.locator(".force-playground")
     expect(plane).to_have_attribute("data-ready", "true")
+    assert accessibility_violations(person.page) == []
     positive = plane.get_by_role("button", name=re.compile("^Positive at"))
     positive.focus()
     value = plane.get_attribute("data-value")

@@ -45,8 +45,8 @@ def test_training_moves_the_map_without_a_jump(visit, runs):
     expect(person.page.get_by_role("button", name="Stop", exact=True).first).to_be_disabled()
 
 
-def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_and_begun_again(person, runs):
-    run = person.train(f"{LONG}&seed=2")
+def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_begun_again_and_asked(person, runs):
+    run = person.train("dataset=digits&net=mlp&steps=100000&snapshots=200&seed=2")
     until(lambda: int(person.of_map("step") or 0) > 5)
     person.page.reload()
     person.map_has("ready", "true")
@@ -70,8 +70,25 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_and_b
     person.map_has("state", "running")
     assert person.of_map("run") == run
     until(lambda: int(person.of_map("step") or 0) > 0)
+
+    # A drawing is asked again at each snapshot.
+    person.inspect("Draw")
+    box = first.locator(".query-pad[data-ready=true] canvas").bounding_box()
+    first.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
+    first.mouse.down()
+    first.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
+    first.mouse.up()
+    inspector, asked = first.locator(".inspector"), re.compile(r"at step ([\d,]+)")
+    expect(inspector).to_contain_text(asked)
+    then = asked.search(inspector.inner_text()).group()
+    until(lambda: then not in inspector.inner_text(), what="it is not asked again")
+    until(lambda: len(person.map.evaluate("root => root.map.marker.query?.trajectory ?? []")) > 2, what="no way")
+    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
     person.press("Stop")
     person.map_has("state", "stopped")
+    expect(inspector).to_contain_text("at the end of the run")
+    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star at the end")
+    person.press("Clear")
 
 
 def test_a_killed_worker_shows_a_message_and_the_next_run_trains(person, server, runs):
@@ -86,7 +103,12 @@ def test_a_killed_worker_shows_a_message_and_the_next_run_trains(person, server,
     person.map_has("state", "finished")
 
 
-def test_a_pin_shows_neighbors_and_a_selection_survives_a_reload(person, digits_run):
+def fits(part, height):
+    box = part.bounding_box()
+    return box["y"] >= 0 and box["y"] + box["height"] <= height
+
+
+def test_a_pin_shows_neighbors_that_fit_a_projector_and_a_selection_survives_a_reload(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.map_has("points", "596")
     person.page.keyboard.press("Escape")
@@ -101,6 +123,12 @@ def test_a_pin_shows_neighbors_and_a_selection_survives_a_reload(person, digits_
     shown = [int(row.get_attribute("data-item")) for row in rows.all()]
     assert shown == [neighbor.item for neighbor in digits_run.neighbors(pinned, 10)]
     expect(person.page).to_have_url(re.compile(rf"pin={pinned}(&|$)"))
+    for width, height in ((1440, 900), (1280, 720)):
+        person.page.set_viewport_size({"width": width, "height": height})
+        until(lambda width=width: person.map.bounding_box()["width"] > 0.6 * (width - 300), what="the map is small")
+        for part in (".map .moment", ".map .player", ".inspector", '[data-testid="stSidebar"]'):
+            until(partial(fits, person.page.locator(part), height), 60, f"{part} is cut off at {width} × {height}")
+        expect(rows.last).to_be_in_viewport(ratio=0.99)
     rows.nth(2).click()
     person.map_has("pinned", str(shown[2]))
     expect(inspector).to_have_attribute("data-subject", str(shown[2]))
@@ -197,29 +225,6 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     person.press("Clear")
     expect(inspector).to_have_attribute("data-subject", "")
     until(lambda: not person.map.evaluate("root => root.map.marker.to"), what="a star without a drawing")
-
-
-def test_a_drawing_is_asked_again_at_each_snapshot_while_the_net_trains(person):
-    person.train("dataset=digits&net=mlp&steps=100000&snapshots=200&seed=31")
-    page, inspector = person.page, person.page.locator(".inspector")
-    person.inspect("Draw")
-    canvas = page.locator(".query-pad canvas")
-    expect(page.locator(".query-pad")).to_have_attribute("data-ready", "true")
-    box = canvas.bounding_box()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
-    page.mouse.up()
-    asked = re.compile(r"at step ([\d,]+)")
-    expect(inspector).to_contain_text(asked)
-    first = asked.search(inspector.inner_text()).group()
-    until(lambda: first not in inspector.inner_text(), what="it is not asked again")
-    until(lambda: len(person.map.evaluate("root => root.map.marker.query?.trajectory ?? []")) > 2, what="no way")
-    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
-    person.press("Stop")
-    expect(inspector).to_contain_text("at the end of the run")
-    until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star at the end")
-    person.press("Clear")
 
 
 def test_an_uploaded_image_is_answered_and_a_hostile_one_is_one_sentence(person, digits_run):
@@ -321,33 +326,38 @@ def bomb(side):
     )
 
 
-@pytest.mark.parametrize(
-    ("view", "name", "value"), [("tsne", "Perplexity", "perplexity"), ("umap", "Min dist", "min_dist")]
-)
-def test_points_move_while_a_person_drags_a_setting_and_the_map_is_drawn_with_it(person, digits_run, view, name, value):
-    page = person.page
-    person.open(f"?run={digits_run.id}&view={view}")
-    person.map_has("state", "finished")
-    person.map_has("view", re.compile("[0-9a-f]{16}"))
-    before = person.of_map("view")
-    page.locator(".map .toolbar summary").click()
-    slider = page.locator(f".map .settings input[aria-label='{name}']")
-    box = slider.bounding_box()
-    places = "root => [...root.map.scene.places().slice(0, 20)]"
-    start = person.map.evaluate(places)
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=4)
-    until(lambda: person.map.evaluate("root => root.map.playback.moved !== null"), what="no points moved")
-    until(lambda: person.map.evaluate(places) != start, what="the points stand still")
-    expect(page.locator(".map .caption")).to_contain_text("you move these")
-    person.map_has("view", before)
-    page.mouse.up()
-    expect(page).to_have_url(re.compile(f"view.{value}="))
-    person.map_has("state", "finished")
-    until(lambda: person.of_map("view") != before and person.of_map("ready") == "true", what="no map was drawn")
-    until(lambda: person.map.evaluate("root => root.map.playback.moved === null"), what="what was moved stays")
-    expect(page.locator(".map .foot")).to_contain_text("of 10 neighbors")
+def test_points_move_while_a_person_drags_a_setting_and_the_map_is_drawn_with_it(person, digits_run):
+    page, places = person.page, "root => [...root.map.scene.places().slice(0, 20)]"
+    for view, name, value in (("tsne", "Perplexity", "perplexity"), ("umap", "Min dist", "min_dist")):
+        if view == "tsne":
+            person.open(f"?run={digits_run.id}&view={view}")
+            person.map_has("view", re.compile("[0-9a-f]{16}"))
+            page.locator(".map .toolbar summary").click()
+        else:
+            drawn = person.of_map("view")
+            person.choose("UMAP")
+            person.map_has("view", re.compile(f"^(?!{drawn})[0-9a-f]{{16}}"))
+        person.map_has("state", "finished")
+        before = person.of_map("view")
+        slider = page.locator(f".map .settings input[aria-label='{name}']")
+        box = slider.bounding_box()
+        start = person.map.evaluate(places)
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=4)
+        until(lambda: person.map.evaluate("root => root.map.playback.moved !== null"), what="no points moved")
+        until(lambda start=start: person.map.evaluate(places) != start, what="the points stand still")
+        expect(page.locator(".map .caption")).to_contain_text("you move these")
+        person.map_has("view", before)
+        page.mouse.up()
+        expect(page).to_have_url(re.compile(f"view.{value}="))
+        person.map_has("state", "finished")
+        until(
+            lambda before=before: person.of_map("view") != before and person.of_map("ready") == "true",
+            what="no map was drawn",
+        )
+        until(lambda: person.map.evaluate("root => root.map.playback.moved === null"), what="what was moved stays")
+        expect(page.locator(".map .foot")).to_contain_text("of 10 neighbors")
 
 
 def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
@@ -406,20 +416,3 @@ def test_a_layout_is_paused_resumed_and_survives_its_worker(person, server, digi
     person.press("Cancel")
     person.map_has("view", "live")
     expect(person.page).not_to_have_url(re.compile("view="))
-
-
-def fits(part, height):
-    box = part.bounding_box()
-    return box["y"] >= 0 and box["y"] + box["height"] <= height
-
-
-def test_map_settings_inspector_and_scores_fit_a_projector(visit, digits_run):
-    person = visit()
-    person.open(f"?run={digits_run.id}&pin=10")
-    expect(person.page.locator(".inspector button.row")).to_have_count(10)
-    for width, height in ((1280, 720), (1440, 900)):
-        person.page.set_viewport_size({"width": width, "height": height})
-        until(lambda width=width: person.map.bounding_box()["width"] > 0.6 * (width - 300), what="the map is small")
-        for part in (".map .moment", ".map .player", ".inspector", '[data-testid="stSidebar"]'):
-            until(partial(fits, person.page.locator(part), height), 60, f"{part} is cut off at {width} × {height}")
-        expect(person.page.locator(".inspector button.row").last).to_be_in_viewport(ratio=0.99)
