@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
-from dmlviz.lessons import LESSONS, Task
+from dmlviz.lessons import LESSONS, MEASURED, Task
 from dmlviz.lessons.measurements import COLUMNS, FILE, measured_values
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.projection_run import run_projection
@@ -21,7 +21,6 @@ from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 
-DATASETS = ("digits", "mnist")
 SEEDS = (0, 1, 2)
 
 
@@ -61,7 +60,7 @@ def rows(store: Runs, kept: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ..
         store: The runs that were measured.
         kept: Rows of the table so far, for settings that `store` holds no runs of.
     """
-    for dataset in DATASETS:
+    for dataset in MEASURED:
         for lesson in LESSONS.values():
             for seed in SEEDS:
                 found: list[tuple[str, ...]] = []
@@ -84,7 +83,7 @@ def main() -> None:
     """Train what is missing, then write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--dataset", nargs="*", default=DATASETS)
+    parser.add_argument("--dataset", nargs="*", default=MEASURED)
     parser.add_argument("--seed", nargs="*", type=int, default=SEEDS)
     parser.add_argument("--lesson", nargs="*", default=[*LESSONS])
     chosen = parser.parse_args()

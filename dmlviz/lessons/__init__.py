@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import TypeAdapter, ValidationError
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.parameters import parse_literal
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
@@ -21,6 +22,8 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 FOLDER = Path(__file__).resolve().parent
 PARTS = ("Distances and losses", "Reading results", "Practice")
 """The parts of the course, in order."""
+MEASURED = ("digits", "mnist")
+"""The data sets on which the answers were measured, by scripts/measure_lessons.py."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,13 @@ class Task:
             elif role != "view":
                 fields[name] = _field(name, text)
         return TrainConfig(**fields)
+
+    def explanation(self, dataset: str) -> str:
+        """Return why the answer is right; and of a data set on which it was not measured, that its run may differ."""
+        if dataset in MEASURED:
+            return self.reveal
+        measured = " and ".join(DATASETS[name].title for name in MEASURED)
+        return f"{self.reveal} That was measured on {measured}; the numbers of {DATASETS[dataset].title} may differ."
 
     def projection(self) -> ProjectionConfig | None:
         """Return the projection that it is about; None for the run's own view."""

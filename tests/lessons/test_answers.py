@@ -139,3 +139,13 @@ def test_a_sheet_shows_the_least_and_the_most_of_all_seeds():
     found = next(each for each in ranges if (each.dataset, each.label) == ("digits", "MAP@R"))
     assert (found.least, found.most, found.seeds) == (min(least), max(least), len(least))
     assert found.text.startswith(f"{min(least):.3f}")
+
+
+def test_an_answer_that_was_not_measured_on_a_data_set_says_so():
+    task = LESSONS["one-neighbor-or-all"].tasks[0]
+    assert [task.explanation(name) == task.reveal for name in ("digits", "mnist", "fashion_mnist")] == [
+        True,
+        True,
+        False,
+    ]
+    assert task.explanation("fashion_mnist").endswith("the numbers of Fashion-MNIST may differ.")

@@ -163,7 +163,7 @@ def class_result(services: Services, room: Classroom) -> ClassroomResult | None:
         return None
     return {
         "run": run.id,
-        "sentence": f"{task.guesses[task.answer]}. {task.reveal}",
+        "sentence": f"{task.guesses[task.answer]}. {task.explanation(run.config.dataset)}",
         "numbers": _numbers(run.path, room.lesson or "", room.task),
     }
 

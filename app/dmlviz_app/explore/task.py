@@ -8,7 +8,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
-from dmlviz.lessons import Lesson, Task
+from dmlviz.lessons import MEASURED, Lesson, Task
 from dmlviz.lessons.measurements import measured_after, measurement_table, task_measurements
 from dmlviz.runs.run import LIVE, Run, RunNotFoundError
 from dmlviz_app.explore import settings
@@ -243,9 +243,10 @@ def _answer(context: PageContext, progress: TaskProgress) -> None:
 
 def _verdict(progress: TaskProgress, guess: int) -> str:
     task = progress.task
-    says = "The run says" if progress.over else "The answer is"
+    dataset = progress.config.dataset
+    says = "The run says" if progress.over and dataset in MEASURED else "The answer is"
     verdict = "Correct." if guess - 1 == task.answer else f"{says}: {task.guesses[task.answer]}."
-    return f"You guessed: {task.guesses[guess - 1]}. **{verdict}** {task.reveal}"
+    return f"You guessed: {task.guesses[guess - 1]}. **{verdict}** {task.explanation(dataset)}"
 
 
 def _next_button(context: PageContext, progress: TaskProgress) -> None:
