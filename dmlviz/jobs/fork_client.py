@@ -18,7 +18,6 @@ from typing import IO, Protocol
 from dmlviz.process_setup import ONE_THREAD_ENV
 
 MAX_REQUEST_BYTES = 1 << 17  # bytes of a request, most of which is the environment
-SERVER_DIED = -9  # SIGKILL, a name that Windows lacks: exit status of the workers of a fork server that was killed
 
 
 class Process(Protocol):
@@ -170,8 +169,8 @@ class ForkServer:
                 request = {"number": number, "arguments": arguments, "environment": dict(os.environ)}
                 message = json.dumps(request).encode()
                 socket.send_fds(self._control, [message], [orders, answers, errors.fileno()])
-        except OSError:  # the fork server was killed
-            process.on_exit(SERVER_DIED)
+        except OSError:  # the fork server has ended
+            process.on_exit(self._process.wait())
         finally:
             os.close(orders)
             os.close(answers)
@@ -193,10 +192,10 @@ class ForkServer:
         with self._change:
             self.alive = False
             orphans = [*self._processes.values()]
+        status = self._process.wait()
         for process in orphans:
             process.kill()
-            process.on_exit(SERVER_DIED)
-        self._process.wait()
+            process.on_exit(status)
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._control.close()

@@ -102,7 +102,7 @@ def exit_message(status: int, lines: list[str]) -> str:
         status: Its exit status, as `subprocess` gives it.
         lines: Its last lines on standard error.
     """
-    if status == fork_client.SERVER_DIED:
+    if status == -9:  # SIGKILL, a name that Windows lacks
         return KILLED
     if status < 0:
         return f"The worker was killed (signal {-status}, {signal.Signals(-status).name})."

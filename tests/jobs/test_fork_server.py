@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -92,10 +93,19 @@ def test_a_server_that_ends_early_does_not_wait_for_imports(monkeypatch, tmp_pat
     assert not worker.alive
 
 
+def test_a_fork_server_that_cannot_start_is_not_said_to_be_killed(monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))  # as where a library of torch is missing
+    monkeypatch.setattr(fork_client, "_instance", None)
+    events = SimpleQueue()
+    for _ in range(2):
+        WorkerProcess(["--wait"], events)
+        assert "exit status 1" in events.get(timeout=60).why
+
+
 def test_a_killed_fork_server_ends_its_workers_and_is_replaced(workers):
     lost = workers("--wait")
     assert ready(lost)
     os.kill(parent_of(lost.pid), 9)
-    assert lost.wait() == fork_client.SERVER_DIED
+    assert lost.wait() == -9
     assert lost.stdout.read() == b""
     assert ready(workers("--wait"))
