@@ -1,7 +1,7 @@
 """Torch's global state, which belongs to the caller."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 
@@ -10,7 +10,9 @@ import torch
 def own_state() -> Iterator[None]:
     """Make new tensors of 32 bits, on the processor, with gradients, whatever the caller's defaults; restore those."""
     dtype = torch.get_default_dtype()
-    with torch.inference_mode(False), torch.enable_grad(), torch.device("cpu"):
+    # A device that is set, the processor too, makes torch run Python code at each of its functions.
+    is_cpu = torch.get_default_device().type == "cpu"
+    with torch.inference_mode(False), torch.enable_grad(), nullcontext() if is_cpu else torch.device("cpu"):
         try:
             if dtype != torch.float32:  # one for all threads, so it is left alone where it can be
                 torch.set_default_dtype(torch.float32)
