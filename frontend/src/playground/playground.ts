@@ -28,18 +28,18 @@ const kept = JSON.parse(document.getElementById("kept")?.textContent ?? "") as K
 const place = document.getElementById("playground");
 if (!place) throw new Error("the page has no place for the training");
 
-const train = h("button", { type: "button", class: "train", disabled: true }, "Train");
-const keep = h("button", { type: "button", hidden: true, title: "A file for `dmlviz runs import`" }, "Keep");
+const train = h("button", { class: "train", disabled: true }, "Train");
+const keep = h("button", { hidden: true, title: "A file for `dmlviz runs import`" }, "Keep");
 const status = h("p", { class: "status", role: "status" }, "Loading …");
 const trouble = h("p", { class: "trouble", role: "alert", hidden: true });
-const controls = h("div", { class: "controls" });
+const controls = h("div", "controls");
 const comparing = h("input", { type: "checkbox", change: () => compare() });
 const compared = h("label", { class: "compare", hidden: true }, comparing, "Compare with the run before");
 const root = place.attachShadow({ mode: "open" });
 const below = h("div");
 root.append(
   h("style", null, style),
-  h("div", { class: "settings" }, controls, train, keep, status, compared),
+  h("div", "settings", controls, train, keep, status, compared),
   trouble,
   below,
 );

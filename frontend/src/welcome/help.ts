@@ -62,7 +62,7 @@ class Help {
     h("summary", null, "Keys"),
     h("dl", null, ...KEYS.flatMap(([keys, does]) => [h("dt", null, keys), h("dd", null, does)])),
   );
-  private button = h("button", { type: "button", class: "help", "aria-haspopup": "true" }, "Help");
+  private button = h("button", { class: "help", "aria-haspopup": "true" }, "Help");
   private root = h("div", "help-root", this.bar, this.button, this.menu);
   private unfollow = follow(() => this.update());
 
@@ -93,7 +93,7 @@ class Help {
       if (!current().steps) exploreLink()?.click();
       act();
     };
-    return h("button", { type: "button", click }, words);
+    return h("button", { click }, words);
   }
 
   destroy(): void {
@@ -103,7 +103,7 @@ class Help {
 }
 
 const barButton = (name: keyof typeof ICONS, words: string, label: string, click: () => void) =>
-  h("button", { type: "button", "data-bar": name, "aria-label": label, click }, icon(ICONS[name]), words);
+  h("button", { "data-bar": name, "aria-label": label, click }, icon(ICONS[name]), words);
 
 /** Let the page reach below a phone's rounded edges, so that the style sheets hear how wide they are. */
 function useWholeScreen(): void {

@@ -37,11 +37,7 @@ class Welcome {
     this.sentence,
     this.steps,
     h("button", { class: "link", click: () => void startTour() }, "Guided tour"),
-    h(
-      "button",
-      { type: "button", class: "close", "aria-label": "Close the introduction", click: () => this.close() },
-      "×",
-    ),
+    h("button", { class: "close", "aria-label": "Close the introduction", click: () => this.close() }, "×"),
   );
   private watcher = new ResizeObserver(() => this.makeRoom());
   private open = isFirstVisit();
@@ -65,7 +61,7 @@ class Welcome {
         .map(([step, [title, words]]) =>
           h(
             "button",
-            { type: "button", "data-step": step, click: () => take(step as Step) },
+            { "data-step": step, click: () => take(step as Step) },
             h("strong", null, title),
             h("span", null, ` ${words}`),
           ),

@@ -19,17 +19,8 @@ export class AlarmNote {
 
   /** `remedy` is asked to set what a remedy changes. */
   constructor(private remedy: (chosen: Remedy) => void) {
-    const close = h(
-      "button",
-      {
-        type: "button",
-        class: "close",
-        title: "Hide",
-        "aria-label": "Dismiss this alarm",
-        click: () => this.dismiss(),
-      },
-      icon(CROSS),
-    );
+    const about = { class: "close", title: "Hide", "aria-label": "Dismiss this alarm" };
+    const close = h("button", { ...about, click: () => this.dismiss() }, icon(CROSS));
     this.node = h("div", { class: "alarm", role: "status", hidden: true }, this.words, this.remedies, close);
   }
 
@@ -52,21 +43,11 @@ export class AlarmNote {
       alarm.alarm in TERMS ? explain(strong, TERMS[alarm.alarm]) : strong,
       alarm.sentence.slice(after),
     );
-    this.remedies.replaceChildren(
-      ...(alarm.remedies.length ? ["Try "] : []),
-      ...alarm.remedies.map((words, index) =>
-        h(
-          "button",
-          {
-            type: "button",
-            class: "remedy",
-            title: "Apply this change to the settings",
-            click: () => this.choose(alarm.alarm, index, words),
-          },
-          words,
-        ),
-      ),
+    const title = "Apply this change to the settings";
+    const buttons = alarm.remedies.map((words, index) =>
+      h("button", { class: "remedy", title, click: () => this.choose(alarm.alarm, index, words) }, words),
     );
+    this.remedies.replaceChildren(...(buttons.length ? ["Try "] : []), ...buttons);
   }
 
   private choose(alarm: string, index: number, words: string): void {

@@ -87,7 +87,7 @@ export class ColorControl {
     );
     this.select = h("select", { "aria-label": "Color by", title: "Point color" }, ...options);
     this.select.addEventListener("change", () => onChoice(this.select.value));
-    this.menu = h("label", { class: "color-by" }, "Color", this.select);
+    this.menu = h("label", "color-by", "Color", this.select);
   }
 
   /**
@@ -207,6 +207,6 @@ export class ColorControl {
       context.fillRect(x, 0, 1, 1);
     }
     const high = choice.high ?? `${grades.high.toPrecision(2)} or more`;
-    this.words.replaceChildren(h("span", {}, choice.low ?? String(grades.low)), h("span", {}, high));
+    this.words.replaceChildren(h("span", null, choice.low ?? String(grades.low)), h("span", null, high));
   }
 }

@@ -90,7 +90,7 @@ export class Legend {
       const context = trace(swatch, shape, 8);
       context.fillStyle = css(theme.text);
       context.fill("evenodd");
-      return h("div", { class: "shape", role: "listitem" }, swatch, h("span", { class: "name" }, name));
+      return h("div", { class: "shape", role: "listitem" }, swatch, h("span", "name", name));
     });
     this.shapes.replaceChildren(...rows);
   }
@@ -105,22 +105,16 @@ export class Legend {
   private rowOf(label: number): Row {
     const name = this.classes[label];
     const swatch = h("canvas", { class: "swatch", width: 24, height: 24 });
-    const count = h("span", { class: "count" });
-    const row = h(
-      "button",
-      {
-        type: "button",
-        class: "class",
-        "data-class": label,
-        title: "Click to hide or show, Alt-click to show only this class",
-        click: (event) => (event.altKey ? this.on.solo(label) : this.on.toggle(label)),
-        pointerenter: () => this.on.spotlight(label),
-        pointerleave: () => this.on.spotlight(null),
-      },
-      swatch,
-      h("span", { class: "name" }, name),
-      count,
-    );
+    const count = h("span", "count");
+    const look = {
+      class: "class",
+      "data-class": label,
+      title: "Click to hide or show, Alt-click to show only this class",
+      click: (event: MouseEvent) => (event.altKey ? this.on.solo(label) : this.on.toggle(label)),
+      pointerenter: () => this.on.spotlight(label),
+      pointerleave: () => this.on.spotlight(null),
+    };
+    const row = h("button", look, swatch, h("span", "name", name), count);
     return { row, swatch, count, name };
   }
 

@@ -1,6 +1,6 @@
 // The slim bar under the map: play, step, scrub, how far, how fast.
 import type { Course } from "../../lib/bus.ts";
-import { context2d, h, icon, updateAttribute } from "../../lib/dom.ts";
+import { context2d, h, icon, updateAttribute, type Child } from "../../lib/dom.ts";
 import { maxOf, minOf } from "../../lib/extent.ts";
 import { grouped } from "../../lib/format.ts";
 import { explain } from "../../lib/glossary.ts";
@@ -59,42 +59,21 @@ export class PlayerBar {
   private key = ""; // what the ticks were drawn of
 
   constructor(private on: PlayerHooks) {
-    const button = (name: string, label: string, d: string, act: () => void, filled = false) =>
-      h("button", { type: "button", class: name, title: label, "aria-label": label, click: act }, icon(d, filled));
-    this.play = button("play", "Play", PLAY, () => on.play(), true);
-    this.back = button("step", "Previous frame", BACK, () => on.step(-1));
-    this.forward = button("step", "Next frame", FORWARD, () => on.step(1));
-    this.track = h(
-      "div",
-      { class: "track", role: "slider", tabindex: 0, "aria-label": "Frame", title: COURSES },
-      h("div", { class: "rail" }, this.fill),
-      this.ticks,
-      this.knob,
+    const button = (name: string, title: string, act: () => void, content: Child = null) =>
+      h("button", { class: name, title, "aria-label": content instanceof Element && title, click: act }, content);
+    this.play = button("play", "Play", () => on.play(), icon(PLAY, true));
+    this.back = button("step", "Previous frame", () => on.step(-1), icon(BACK));
+    this.forward = button("step", "Next frame", () => on.step(1), icon(FORWARD));
+    const slider = { class: "track", role: "slider", tabindex: 0, "aria-label": "Frame", title: COURSES };
+    this.track = h("div", slider, h("div", "rail", this.fill), this.ticks, this.knob);
+    this.live = button("live", "Jump to the newest frame", () => on.seek(Infinity), "Live");
+    this.speed = button("speed", "Speed", () => on.speed());
+    this.refit = explain(
+      button("refit", REFIT, () => on.refit(), "Align each frame"),
+      "align-each-frame",
     );
-    this.live = h(
-      "button",
-      { type: "button", class: "live", title: "Jump to the newest frame", click: () => on.seek(Infinity) },
-      "Live",
-    );
-    this.speed = h("button", { type: "button", class: "speed", title: "Speed", click: () => on.speed() });
-    this.refit = h(
-      "button",
-      { type: "button", class: "refit", title: REFIT, click: () => on.refit() },
-      "Align each frame",
-    );
-    explain(this.refit, "align-each-frame");
-    this.node = h(
-      "div",
-      { class: "player" },
-      this.play,
-      this.back,
-      this.forward,
-      this.track,
-      this.label,
-      this.live,
-      this.refit,
-      this.speed,
-    );
+    const parts = [this.play, this.back, this.forward, this.track, this.label, this.live, this.refit, this.speed];
+    this.node = h("div", "player", ...parts);
     this.listen();
     new ResizeObserver(() => {
       this.width = this.track.clientWidth;
@@ -109,20 +88,21 @@ export class PlayerBar {
       return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
     };
     let isDrag = false;
+    const seek = (event: PointerEvent) => this.timeline && on.seek(indexAt(this.timeline, shareOf(event)));
     track.addEventListener("pointerdown", (event) => {
       track.setPointerCapture(event.pointerId);
       track.focus();
       isDrag = false;
-      if (this.timeline) on.seek(indexAt(this.timeline, shareOf(event)));
+      seek(event);
     });
     track.addEventListener("pointermove", (event) => {
       if (!this.timeline || !track.hasPointerCapture(event.pointerId)) return;
       isDrag = this.timeline.noun === "step";
       if (isDrag) on.scrub(stepAt(this.timeline, shareOf(event)));
-      else on.seek(indexAt(this.timeline, shareOf(event)));
+      else seek(event);
     });
     const letGo = (event: PointerEvent) => {
-      if (isDrag && this.timeline) on.seek(indexAt(this.timeline, shareOf(event)));
+      if (isDrag) seek(event);
       isDrag = false;
     };
     track.addEventListener("pointerup", letGo);

@@ -121,7 +121,7 @@ export class QualityFooter {
     this.key = key;
     this.figures.replaceChildren(...parts.map(([words, help]) => h("span", { title: help || false }, words)));
     this.meaning.replaceChildren(
-      ...(about ? [explain(h("b", {}, about.title), picture.method), ` ${meaning || first}`] : []),
+      ...(about ? [explain(h("b", null, about.title), picture.method), ` ${meaning || first}`] : []),
     );
     this.caution.textContent = caution;
   }

@@ -28,8 +28,8 @@ export class Tooltip {
   private item: number | null = null;
 
   constructor() {
-    const title = h("div", { class: "title" }, this.dot, this.name);
-    const words = h("div", { class: "words" }, title, this.near, this.number);
+    const title = h("div", "title", this.dot, this.name);
+    const words = h("div", "words", title, this.near, this.number);
     this.node = h("div", { class: "card", hidden: true, "aria-hidden": "true" }, this.picture, words);
   }
 
