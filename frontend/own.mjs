@@ -1,2 +1,6 @@
 // Components with a script of their own, since few pages mount them: what all others are in stays as it is.
-export const OWN = { code_tab: "src/learn/code_tab/codeTab.tsx" };
+export const OWN = {
+  code_tab: "src/learn/code_tab/codeTab.tsx",
+  architecture: "src/widgets/architecture/architecture.tsx",
+  lab_picture: "src/labs/lab_picture/labPicture.tsx",
+};

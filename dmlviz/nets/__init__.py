@@ -10,6 +10,7 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
+    from dmlviz.nets.description import describe
     from dmlviz.nets.models import EmbeddingNet, mahalanobis_matrix, templates
     from dmlviz.nets.pair_nets import (
         CentralSurroundNet,
@@ -31,12 +32,17 @@ __all__ = [
     "TwoChannelNet",
     "TwoStreams",
     "build",
+    "describe",
     "mahalanobis_matrix",
     "templates",
 ]
 
 _PAIR_NETS = ("CentralSurroundNet", "DecisionNet", "PairNet", "SiameseNet", "TripletNet", "TwoChannelNet", "TwoStreams")
-_HOMES = dict.fromkeys(_PAIR_NETS, "pair_nets") | dict.fromkeys(("mahalanobis_matrix", "templates"), "models")
+_HOMES = (
+    {"describe": "description"}
+    | dict.fromkeys(_PAIR_NETS, "pair_nets")
+    | dict.fromkeys(("mahalanobis_matrix", "templates"), "models")
+)
 
 MIN_SIZE = 8
 

@@ -61,6 +61,8 @@ class PooledPReLU(nn.PReLU):
     classical net, a quarter of the pixels.
     """
 
+    words = "PReLU, 2 × 2 pooling"
+
     def forward(self, input: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h//2 w//2"]:
         """Apply both, in the faster order where it gives the same result."""
         if not on_fixed_path() and (self.weight >= 0).all():

@@ -11,7 +11,6 @@ export { default as script_preload } from "./explore/script_preload/scriptPreloa
 export { default as export } from "./explore/export/export.tsx";
 export { default as import_preview } from "./explore/import_preview/importPreview.tsx";
 export { default as upload } from "./explore/upload/upload.tsx";
-export { default as lab_picture } from "./labs/lab_picture/labPicture.tsx";
 export { default as lab_planes } from "./labs/lab_planes/labPlanes.tsx";
 export { default as sketch_search } from "./labs/sketch_search/sketchSearch.tsx";
 export { default as tracker } from "./labs/tracker/tracker.tsx";

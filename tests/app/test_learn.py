@@ -3,7 +3,7 @@
 import json
 import runpy
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import dmlviz_app
 import pytest
@@ -22,12 +22,13 @@ from dmlviz_app.learn.catalog_index import (
 )
 from dmlviz_app.learn.index import results
 from dmlviz_app.learn.state import LearnState
-from dmlviz_app.learn.topics import QUESTIONS
+from dmlviz_app.learn.topics import DRAWN, QUESTIONS
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.projections import REFERENCES
 from dmlviz.config import TrainConfig
+from dmlviz.labs.architectures import find
 from dmlviz.labs.registry import LABS
 from dmlviz.lessons import LESSONS
 from tests.app.pages import open_page, without_terms
@@ -183,6 +184,19 @@ def test_the_three_spaces_are_shown_with_the_scores_that_the_library_gives_them(
 )
 def test_the_search_knows_what_lectures_call_things(text, kind, name):
     assert name in [entry.name for entry in search(kind_of(kind), text)]
+
+
+def test_nets_losses_and_every_architecture_have_the_address_of_their_picture(here):
+    assert data(learn(net="lenet"), "architecture")["url"].endswith("/architectures/net/lenet.json")
+    assert data(learn(loss="arcface"), "architecture")["url"].endswith("/architectures/loss/arcface.json")
+    assert data(learn(miner="batch_hard"), "architecture") is None
+    test = learn(topic="architectures")
+    for title, (kind, name, about) in DRAWN.items():
+        (menu,) = test.selectbox
+        menu.select(title).run()
+        assert about in words(test)
+        assert data(test, "architecture")["url"].endswith(f"/architectures/{kind}/{quote(name)}.json")
+        assert find(kind, name).layers
 
 
 def test_the_results_of_a_search_lead_to_labs_topics_and_terms_too(here):

@@ -49,6 +49,10 @@ def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_
     person.page.mouse.up()
     until(lambda: max(map(abs, json.loads(plane.get_attribute("data-places"))[1])) < 0.05)
 
+    flow = person.page.locator(".architecture[data-ready]")
+    expect(flow.get_by_role("img", name=re.compile(r"^Triplet: 396,740 weights; dashed"))).to_be_visible()
+    expect(flow.locator(".tie")).to_have_count(10)
+
     person.press("Try these settings in Explore")
     expect(person.page).to_have_url(re.compile(r"loss=triplet.*loss\.margin=0\.35"), timeout=SLOW)
     person.map_has("run", digits_run.id)

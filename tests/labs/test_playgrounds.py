@@ -14,8 +14,6 @@ from dmlviz.data.made.tracks import FRAMES, SIDE
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.labs.kept_arrays import NET
 from dmlviz.labs.pair_training import normalize
-from dmlviz.labs.patches import DRAWINGS
-from dmlviz.labs.patches.measure import build_patch_net
 from dmlviz.labs.registry import answer
 from dmlviz.labs.terrapattern import measure as terrapattern
 from dmlviz.labs.tracking.measure import box_overlap, build_tracker
@@ -176,23 +174,3 @@ def test_the_tiles_of_a_picture_are_embedded_row_after_row(tmp_path: Path) -> No
         answer(about | {"columns": 13, "pixels": pixels})
     with pytest.raises(UserError, match="12 to 56 tiles in a row; got 400"):
         answer(about | {"columns": 400, "pixels": pixels})
-
-
-@pytest.mark.parametrize("name", list(DRAWINGS))
-def test_the_drawing_of_a_net_is_that_net(name: str) -> None:
-    drawing, net = DRAWINGS[name], build_patch_net(name, 32, 0)
-    towers = getattr(net, "towers", None)
-    pair = getattr(net, "streams", towers.a if towers and "2stream" in name else None)
-    streams = [pair.central, pair.surround] if pair else [towers.a, towers.b] if towers else [net.net]
-    assert len(drawing["inputs"]) == len(streams)
-    assert drawing["shared"] == (len({id(stream) for stream in streams}) < len(streams))
-    for stream in streams:
-        words = [
-            f"{layer.kernel_size[0]} × {layer.kernel_size[1]} convolution, {layer.out_channels}"
-            if isinstance(layer, torch.nn.Conv2d)
-            else f"linear, {layer.out_features}"
-            for layer in stream.modules()
-            if isinstance(layer, torch.nn.Conv2d | torch.nn.Linear)
-        ]
-        assert words == list(drawing["layers"])
-    assert ("decides" in drawing["end"]) == hasattr(net, "decision")

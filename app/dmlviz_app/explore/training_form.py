@@ -18,10 +18,12 @@ from dmlviz.config.training import cost_note
 from dmlviz.data.class_names import short_names
 from dmlviz_app.forms.parameters import bound_widget, parameter_columns, parameter_widget, parameters
 from dmlviz_app.forms.view_state import UIState
+from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.url_state import note_event
 
 MORE_KEY = "more"
+LAYERS = 320  # pixels
 
 
 def data_field(ui: UIState, config: TrainConfig, datasets: Sequence[str], note: str) -> None:
@@ -130,11 +132,23 @@ class _Form:
     def net(self) -> None:
         """Render the net, what is trained of its backbone and how exactly, and the space of the embeddings."""
         self.field("net")
+        self._layers()
         self.field("unfrozen_blocks")
         self.row("backbone_rate", "mixed_precision")
         if self.config.unfrozen_blocks:
             st.caption(cost_note(self.config))
         self.row("embedding_dim", "normalize")
+
+    def _layers(self) -> None:
+        """Render what opens the picture of the net, as these settings build it."""
+        config, spec = self.config, self.config.dataset_spec
+        menu = st.popover("Its layers", type="tertiary", key="set.net.layers", on_change=note_event)
+        if menu.open:  # else it would ask the worker with each page
+            images, vectors = {"size": spec.size, "channels": spec.channels}, spec.features
+            seen = images if vectors is None else {"features": vectors.dimensions}
+            made = {"embedding_dim": config.embedding_dim, "normalize": int(config.normalize)}
+            with menu, st.container(width=LAYERS):
+                show_architecture("net", config.net, **made, **seen)
 
     def loss(self) -> None:
         """Render the loss, with family, summary, formula and parameters."""

@@ -4,7 +4,6 @@ import base64
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from PIL import Image
@@ -14,10 +13,11 @@ from dmlviz.data import available_datasets, load
 from dmlviz.errors import UserError
 from dmlviz.labs.kept_arrays import PLAYGROUND, kept_arrays
 from dmlviz.labs.lab_study import ready_made
-from dmlviz.labs.patches import DRAWINGS
+from dmlviz.labs.patches import NETS
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import TrialResult
-from dmlviz_app.labs.protocol import LabPicture, NetDrawing, PlaceScores
+from dmlviz_app.labs.protocol import LabPicture, PlaceScores
+from dmlviz_app.widgets.architectures import address
 
 MOST_ALIKE = 50
 
@@ -73,14 +73,9 @@ def _methods(result: TrialResult) -> list[PlaceScores]:
             "embeddings": text.get("embeddings"),
             "scores": text.get("scores"),
             "dimensions": 0 if embeddings is None else int(embeddings.shape[1]),
-            "net": _drawing(title, result),
+            "net": address("patches", title) if title in NETS[1:] else "",
         }
     ]
-
-
-def _drawing(title: str, result: TrialResult) -> NetDrawing | None:
-    about = DRAWINGS.get(title)
-    return None if about is None else cast(NetDrawing, {**about, "weights": int(result.values.get("weights", 0))})
 
 
 def _town(dataset: str, data: Path, methods: Sequence[PlaceScores]) -> LabPicture:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs import terrapattern, tracking
+from dmlviz.labs.two_domains import VARIANTS
 from dmlviz.studies.study import Study
 from dmlviz_app.labs.files import has_planes
 from dmlviz_app.labs.picture import has_picture
@@ -19,6 +20,7 @@ from dmlviz_app.labs.routes import SOURCES
 from dmlviz_app.labs.state import LabView, default_dataset
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.workbench.protocol import QueryPadProps
 
@@ -85,7 +87,15 @@ def video(services: Services, view: LabView) -> None:
 
 
 def sketch(services: Services, view: LabView) -> None:
-    """Render a pad, the photographs that a drawing on it finds, and a map of both domains."""
+    """Render the variants' towers; a pad, the photographs that a drawing on it finds, and a map of both domains."""
+    st.markdown("#### What the two towers share")
+    towers = [name for name in VARIANTS if name.startswith("match")]
+    shown = st.segmented_control("Variant", towers, default=towers[0], key="lab.towers", required=True)
+    show_architecture("two-domains", shown)
+    _search(services, view)
+
+
+def _search(services: Services, view: LabView) -> None:
     study = _asked_study(view)
     st.markdown("#### Search with a drawing of your own")
     if study is None:

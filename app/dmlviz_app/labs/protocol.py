@@ -23,35 +23,19 @@ class LabPictureProps(TypedDict):
     cell: int
 
 
-class NetDrawing(TypedDict):
-    """A net that compares two patches, in words.
-
-    `body`: whether it has one body, two towers or two streams; `inputs` go into a column of the drawing each, or into
-    the only one; `layers` are those of a column; `shared`: both columns have the same weights; `end` makes a score of
-    what they give; `weights` are as many as there are.
-    """
-
-    body: str
-    inputs: list[str]
-    layers: list[str]
-    shared: bool
-    end: str
-    weights: int
-
-
 class PlaceScores(TypedDict):
     """The similarities of the places of a picture, by one method.
 
     Either `embeddings`, places × `dimensions` signed bytes in base64 whose dot products count, or `scores`, a byte for
-    each place on the left and each place on the right, row after row, in base64. `net` is the net that it is; None for
-    one that is not drawn.
+    each place on the left and each place on the right, row after row, in base64. `net` is the address of the net's
+    picture; "" for one that is not drawn.
     """
 
     title: str
     embeddings: str | None
     scores: str | None
     dimensions: int
-    net: NetDrawing | None
+    net: str
 
 
 class LabPicture(TypedDict):

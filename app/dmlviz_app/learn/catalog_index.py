@@ -75,6 +75,10 @@ def kind_of(name: str) -> Kind:
 
 TOPICS: Mapping[str, tuple[str, str]] = {
     "forces": ("Forces in the plane", "Drag anchor, positive and negative; see the loss and where each is pulled."),
+    "architectures": (
+        "Architectures",
+        "Siamese, triplet, two branches, 2-channel, two streams, ArcFace's flow: drawn from the nets themselves.",
+    ),
     "three-spaces": ("Why MAP@R", "Three spaces that tie in NMI, F1 and R@1. Only MAP@R tells them apart."),
     "exam": (
         "Exam questions",

@@ -35,12 +35,21 @@ from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.actions import button
+from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.components import mount
 
 NO_PLOT = (
     "A weighted sum has no curve of its own: it adds the curves of its two parts, each times its weight. "
     "See the pages of both losses."
 )
+
+ARCHITECTURES = {
+    "net": ("Its layers", "Found in the net itself, for gray images of 28 × 28 pixels and 64 dimensions."),
+    "loss": (
+        "From the images to the loss",
+        "With the net LeNet for digits. Found in the nets and the loss themselves; a softmax over classes has ten.",
+    ),
+}
 
 RANKING_FAMILY = "retrieval"  # metrics of one ranking of the gallery for each query
 RANKING_HINT = (
@@ -84,6 +93,11 @@ def _about(kind: Kind, spec: Spec) -> None:
         _ranking_toy(spec)
     if isinstance(spec, ProjectionSpec) and spec.in_page:
         _layout_playground(spec)
+    if kind.name in ARCHITECTURES:
+        title, about = ARCHITECTURES[kind.name]
+        st.markdown(f"#### {title}")
+        st.caption(about)
+        show_architecture(kind.name, spec.name)
     _parameters(spec)
     if isinstance(spec, ProjectionSpec) and spec.name in REFERENCES:
         _reference_engine(REFERENCES[spec.name])

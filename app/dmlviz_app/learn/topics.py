@@ -1,4 +1,4 @@
-"""Interactive topics of the Learn page: the force playground, and three spaces, exam questions, glossary."""
+"""Interactive topics of the Learn page: the force playground, architectures, three spaces, exam questions, glossary."""
 
 import json
 import tomllib
@@ -16,6 +16,7 @@ from dmlviz_app.learn.cards import card, section, show
 from dmlviz_app.learn.entry import force_playground
 from dmlviz_app.learn.protocol import MapAtRDemoProps, SmallSpace
 from dmlviz_app.widgets import navigation
+from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.protocol import Card
 
@@ -90,6 +91,51 @@ behind tells how large the loss would be with the chosen point there. Step follo
 does, only without a net between.
 """
 
+NETS = """
+### Architectures
+How images come to an embedding, a distance or a score. Each picture is found in the net itself: it is run once, and
+every layer says what comes out and how many weights it has. Boxes in color, joined by dashed lines, have the same
+weights.
+"""
+DRAWN = {  # kind and name as in dmlviz.labs.architectures, and what to see
+    "Siamese": ("loss", "contrastive", "One net for both images: all its weights are shared, and count once."),
+    "Triplet": ("loss", "triplet", "One net, three times: anchor, positive and negative."),
+    "Classifier in two dimensions": (
+        *("loss", "softmax"),
+        "The embedding is the layer of two numbers; a PReLU and a score for each class follow.",
+    ),
+    "ArcFace": (
+        *("loss", "arcface"),
+        "Embedding and class weights have length 1, so their product is cos θ; the angle to the own class grows by m.",
+    ),
+    "Prototypical": (
+        "loss",
+        "prototypical",
+        "One net for support and queries; only the means of classes are compared.",
+    ),
+    "Two branches": ("patches", "pseudo-siam", "Two nets of one kind, each with weights of its own."),
+    "Two different branches": ("patches", "two-branch", "For two kinds of images the nets may differ, too."),
+    "First layers shared": ("patches", "first-shared", "Both begin alike and end each in its own way."),
+    "Last layers shared": ("two-domains", "match, last shared", "Each begins in its own way and both end alike."),
+    "Siamese, with a decision": ("patches", "siam", "A small net decides on two descriptors, in place of a distance."),
+    "2-channel": ("patches", "2ch", "Both patches are two channels of one image: there is no descriptor."),
+    "2-channel, deep": ("patches", "2ch-deep", "The same with small convolutions, one after the other."),
+    "Central-surround, two streams": (
+        *("patches", "2ch-2stream"),
+        "One stream sees the middle, the other the whole at half the resolution.",
+    ),
+    "Siamese, two streams": ("patches", "siam-2stream", "Both streams are the same for both patches."),
+    "SiamFC": (
+        *("paper", "siamfc"),
+        "Five layers for the exemplar and for the search region; the features of one slide over those of the other. "
+        "The lab trains three.",
+    ),
+    "Inception with L2 pooling": (
+        *("paper", "inception-l2"),
+        "A block of FaceNet: the root of a sum of squares in place of a maximum, beside three convolutions.",
+    ),
+}
+
 SPACES = """
 ### Why MAP@R
 Four classes, 128 images, every image with a twin beside it. In all three spaces k-means finds the classes without a
@@ -112,6 +158,20 @@ def forces() -> None:
     force_playground("triplet")
 
 
+def architectures() -> None:
+    """Render the picture of one of the architectures that lectures draw."""
+    st.markdown(NETS, width=READABLE)
+    titles = list(DRAWN)
+    title = st.selectbox("Architecture", titles, key="learn.architecture", width=520)
+    kind, name, about = DRAWN[title]
+    st.markdown(about, width=READABLE)
+    show_architecture(kind, name)
+    page = "learn" if kind in ("net", "loss") else "labs"
+    if kind != "paper":
+        address = {kind: name} if page == "learn" else {"lab": kind}
+        navigation.link(page, "Its page" if page == "learn" else "The lab that trains it", address)
+
+
 def map_at_r_demo() -> None:
     """Render three small spaces with their scores."""
     st.markdown(SPACES, width=READABLE)
@@ -129,4 +189,10 @@ def _spaces() -> list[SmallSpace]:
     return spaces
 
 
-TOPICS = {"forces": forces, "three-spaces": map_at_r_demo, "exam": exam, "glossary": glossary}
+TOPICS = {
+    "forces": forces,
+    "architectures": architectures,
+    "three-spaces": map_at_r_demo,
+    "exam": exam,
+    "glossary": glossary,
+}

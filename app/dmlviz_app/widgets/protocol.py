@@ -1,8 +1,10 @@
-"""Cards of pages to go to, the glossary, Help, and the view as the address holds it."""
+"""Cards of pages to go to, pictures of nets, the glossary, Help, and the view as the address holds it."""
 
 from typing import Literal, NotRequired
 
 from typing_extensions import TypeAliasType, TypedDict
+
+from dmlviz.nets.architecture import Picture as Picture
 
 
 class Card(TypedDict):
@@ -39,6 +41,12 @@ class CardIndexProps(TypedDict):
 
 class GlossaryProps(TypedDict):
     """What explains the words of a page: it needs nothing but to be there."""
+
+
+class ArchitectureProps(TypedDict):
+    """The address of a net's picture."""
+
+    url: str
 
 
 class GlossaryTerm(TypedDict):

@@ -1,10 +1,7 @@
 """The lab *Do two patches match?*: nets that compare patches, on scenes of a kind that they have never seen."""
 
-import tomllib
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs.kept_arrays import PICTURES, first_arrays
@@ -12,11 +9,8 @@ from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.statistics import compare, mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
-DRAWINGS: dict[str, dict[str, Any]] = tomllib.loads(
-    Path(__file__).with_name("drawings.toml").read_text(encoding="utf-8")
-)
 NETS = (
-    *("pixels", "siam-l2", "siam-2stream-l2", "siam", "siam-2stream", "pseudo-siam"),
+    *("pixels", "siam-l2", "siam-2stream-l2", "siam", "siam-2stream", "first-shared", "pseudo-siam", "two-branch"),
     *("2ch", "2ch-deep", "2ch-2stream"),
 )
 SCENES = ("mnist", "fashion_mnist")  # the kinds of scenes, where both are to be had

@@ -71,8 +71,8 @@ def build_patch_net(kind: str, size: int, seed: int) -> nn.Module:
         return _MAKERS[kind](size)
 
 
-def _tower(size: int, normalize: bool = False) -> nn.Module:
-    return build("small", embedding_dim=DIMENSIONS, normalize=normalize, size=size)
+def _tower(size: int, normalize: bool = False, name: str = "small") -> nn.Module:
+    return build(name, embedding_dim=DIMENSIONS, normalize=normalize, size=size)
 
 
 def _body(size: int, outputs: int, channels: int = 2) -> nn.Module:
@@ -109,6 +109,8 @@ _MAKERS = {
     "pixels": lambda size: PixelScore(),
     "siam": lambda size: DecisionNet(SiameseNet(_tower(size)), DIMENSIONS),
     "pseudo-siam": lambda size: DecisionNet(PairNet(_tower(size), _tower(size), "none"), DIMENSIONS),
+    "first-shared": lambda size: DecisionNet(PairNet(_tower(size), _tower(size), "first"), DIMENSIONS),
+    "two-branch": lambda size: DecisionNet(PairNet(_tower(size), _tower(size, name="mlp"), "none"), DIMENSIONS),
     "siam-l2": lambda size: DistanceScore(SiameseNet(_tower(size, normalize=True))),
     "siam-2stream": lambda size: DecisionNet(SiameseNet(_two_stream_tower(size)), DIMENSIONS),
     "siam-2stream-l2": lambda size: DistanceScore(SiameseNet(_two_stream_tower(size, normalize=True))),

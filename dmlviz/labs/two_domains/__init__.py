@@ -1,4 +1,4 @@
-"""The lab *Sketch and photograph*: two domains, with all, the last or no layers in common."""
+"""The lab *Sketch and photograph*: two domains, with all, the first, the last or no layers in common."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,16 @@ from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.statistics import caveat, compare, mean_rows, ties
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
-# What a variant learns, whether embeddings have length 1, and what the two towers share.
+# What a variant learns, whether embeddings have length 1, and what the two towers share; "different" ones are built
+# differently, too: sketches go through a net without convolutions.
 VARIANTS = {
     "pixels": ("nothing", False, "all"),
     "class": ("class", False, "all"),
     "match, shared": ("match", True, "all"),
     "match, last shared": ("match", True, "last"),
+    "match, first shared": ("match", True, "first"),
     "match, none shared": ("match", True, "none"),
+    "match, different": ("match", True, "different"),
     "both": ("both", False, "last"),
     "both, normalized": ("both", True, "last"),
 }

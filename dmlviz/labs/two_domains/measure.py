@@ -52,8 +52,12 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
 
 def build_towers(settings: Mapping[str, Any], size: int) -> PairNet:
     """Create the towers of a variant, for images of `size` pixels: one for photographs, one for sketches."""
-    a, b = (build("small", embedding_dim=DIMENSIONS, normalize=settings["normalize"], size=size) for _ in range(2))
-    return PairNet(a, b, settings["shared"])
+    shared = settings["shared"]
+    a, b = (
+        build(name, embedding_dim=DIMENSIONS, normalize=settings["normalize"], size=size)
+        for name in ("small", "mlp" if shared == "different" else "small")
+    )
+    return PairNet(a, b, "none" if shared == "different" else shared)
 
 
 def embed(tower: torch.nn.Module, images: torch.Tensor, settings: Mapping[str, Any]) -> np.ndarray:

@@ -8,56 +8,11 @@ import { grouped, messageOf } from "../../lib/format.ts";
 import { useAnswer, useParts } from "../../lib/hooks.ts";
 import { panel, themeOf, type Hosted } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
-import type { EmbeddedTiles, LabPicture, LabPictureProps, PlaceScores, NetDrawing } from "../../protocol.ts";
+import { Architecture } from "../../widgets/architecture/architecture.tsx";
+import type { EmbeddedTiles, LabPicture, LabPictureProps, PlaceScores } from "../../protocol.ts";
 import { highest, middleOf, move, placeAt, similarities, readPicture } from "./alike.ts";
 import { MiniMap } from "./miniMap.tsx";
-import type { VNode } from "preact";
 import style from "./labPicture.css";
-
-const WIDTH = 440;
-const BOX = 30;
-const GAP = 14;
-const BETWEEN = 12; // two towers
-
-export function Net({ inputs, layers, shared, end, weights }: NetDrawing) {
-  const towers = inputs.length;
-  const width = (WIDTH - (towers - 1) * BETWEEN) / towers;
-  const left = (tower: number) => tower * (width + BETWEEN);
-  const parts: VNode[] = [];
-  let y = 0;
-  const box = (x: number, wide: number, words: string, kind: string) =>
-    parts.push(
-      <rect x={x + 1} y={y + 1} width={wide - 2} height={BOX - 2} rx={7} class={kind} />,
-      <text x={x + wide / 2} y={y + BOX / 2} class={kind}>
-        {words}
-      </text>,
-    );
-  const arrows = () => {
-    for (let tower = 0; tower < towers; tower++) {
-      const x = left(tower) + width / 2;
-      parts.push(<path d={`M${x} ${y}v${GAP - 3}m-4 -4l4 4l4 -4`} />);
-    }
-    y += GAP;
-  };
-  inputs.forEach((input, tower) => box(left(tower), width, input, "input"));
-  y += BOX;
-  for (const layer of layers) {
-    arrows();
-    if (shared) box(0, WIDTH, `${layer}, the same weights for both`, "shared");
-    else for (let tower = 0; tower < towers; tower++) box(left(tower), width, layer, `own own-${tower}`);
-    y += BOX;
-  }
-  arrows();
-  box(0, WIDTH, end, "end");
-  y += BOX;
-  const label = `${inputs.join(" and ")}; ${layers.join("; ")}; ${shared ? "shared weights" : "own weights"}; ${end}`;
-  return (
-    <svg viewBox={`0 0 ${WIDTH} ${y}`} role="img" aria-label={label} class="net">
-      <title>{`${grouped(weights)} weights`}</title>
-      {parts}
-    </svg>
-  );
-}
 
 const STRIP = 56; // pixels of a tile in the strip
 const LINE = 1 / 180; // width of an outline, as a share of the picture
@@ -122,7 +77,7 @@ function LabPictureView({ host, ...props }: Hosted<LabPictureProps>) {
       const words = `The net looks at the ${grouped(columns ** 2)} tiles of your picture…`;
       set({ preview: { image, side, columns }, words });
       const tiles = await fetchJson<EmbeddedTiles>(ask, "Your picture", { columns, pixels });
-      const methods = [{ title: "trained", scores: null, net: null, ...tiles }];
+      const methods = [{ title: "trained", scores: null, net: "", ...tiles }];
       const { cell } = props;
       const grid = { left: url, right: null, side, columns, first: cell / 2, step: cell, cell, most: 50 };
       const picture = { ...grid, methods, truth: null, kinds: null, names: [] };
@@ -204,14 +159,9 @@ function LabPictureView({ host, ...props }: Hosted<LabPictureProps>) {
       <div class="strip">
         {seen && shown && !shown.right && [place, ...best].map((one, i) => tile(shown, seen.images[0], one, i === 0))}
       </div>
-      <figure class="towers" hidden={!scores?.net} data-net={scores?.net && scores.title}>
-        {scores?.net && <Net {...scores.net} />}
-        {scores?.net && (
-          <figcaption>
-            {`${scores.title}: ${scores.net.body}, ${grouped(scores.net.weights)} weights in all.`}
-          </figcaption>
-        )}
-      </figure>
+      <div class="towers" hidden={!scores?.net} data-net={scores?.net && scores.title}>
+        {scores?.net && <Architecture url={scores.net} />}
+      </div>
     </section>
   );
 }
