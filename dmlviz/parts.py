@@ -118,6 +118,7 @@ LEARN = Part(
     kinds={
         "loss": Kind("dmlviz.workers.questions:loss", "question"),
         "code": Kind("dmlviz.lessons.stepping:answer", "question"),
+        "figure": Kind("dmlviz.lessons.figures:answer", "question"),
     },
     site=lazy("dmlviz.export.lesson_page:add_lessons"),
 )

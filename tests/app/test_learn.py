@@ -31,6 +31,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.labs.architectures import find
 from dmlviz.labs.registry import LABS
 from dmlviz.lessons import LESSONS
+from dmlviz.lessons.figures import FIGURES
 from tests.app.pages import open_page, without_terms
 
 ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalog]
@@ -192,11 +193,17 @@ def test_nets_losses_and_every_architecture_have_the_address_of_their_picture(he
     assert data(learn(miner="batch_hard"), "architecture") is None
     test = learn(topic="architectures")
     for title, (kind, name, about) in DRAWN.items():
-        (menu,) = test.selectbox
-        menu.select(title).run()
+        test.selectbox(key="learn.architecture").select(title).run()
         assert about in words(test)
         assert data(test, "architecture")["url"].endswith(f"/architectures/{kind}/{quote(name)}.json")
         assert find(kind, name).layers
+
+
+def test_figures_to_move_stand_on_the_pages_they_belong_to_and_all_on_one(here):
+    assert [one["name"] for one in data(learn(topic="figures"), "small_figures")["figures"]] == list(FIGURES)
+    shown = data(learn(loss="nt_xent"), "small_figures")["figures"]
+    assert [one["name"] for one in shown] == ["derivation", "temperature", "cosine"]
+    assert data(learn(loss="circle"), "small_figures") is None
 
 
 def test_the_results_of_a_search_lead_to_labs_topics_and_terms_too(here):

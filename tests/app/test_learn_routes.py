@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from dmlviz_app.learn import routes as losses
-from dmlviz_app.learn.protocol import CodeSteps, LossCurve, LossForces, LossGround, PointCloud
+from dmlviz_app.learn.protocol import CodeSteps, Drawn, LossCurve, LossForces, LossGround, PointCloud
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import MAX_QUESTIONS, enlarge_thread_pool
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from dmlviz.metrics import evaluate
+from dmlviz.nets.architecture import Picture
 from dmlviz.runs.run import Run
 from dmlviz.workers import questions
 from tests.app.test_learn import data, learn
@@ -167,6 +168,18 @@ def test_code_is_stepped_through_with_digits_or_a_run(client: TestClient, run: R
         assert (run.title in steps["title"]) == (place != "code")
         assert steps["steps"][0]["values"][0]["shape"] == [len(steps["labels"])] * 2 == [8, 8]
     assert client.get("/dmlviz/code/loss/none/steps.json").json()["error"]
+
+
+def test_a_figure_and_an_architecture_are_answered_and_what_is_wrong_is_said(client: TestClient) -> None:
+    drawn = TypeAdapter(Drawn).validate_json(client.post("/dmlviz/figures/cosine.json", content="{}").content)
+    moved = client.post("/dmlviz/figures/cosine.json", content='{"angle": 90}').json()
+    assert moved["series"] != drawn["series"]
+    assert "got angle = 200" in client.post("/dmlviz/figures/cosine.json", content='{"angle": 200}').json()["error"]
+    picture = client.get("/dmlviz/architectures/net/mlp.json?embedding_dim=3&size=8&channels=1").json()
+    assert TypeAdapter(Picture).validate_python(picture)["boxes"][-1]["lines"][0] == "linear, 3"
+    for query in ("seed=1", "size=-1", "size=x", "size=99999"):
+        assert "whole numbers" in client.get(f"/dmlviz/architectures/net/mlp.json?{query}").json()["error"]
+    assert "no net called" in client.get("/dmlviz/architectures/net/mpl.json").json()["error"]
 
 
 def test_the_source_of_an_entry_is_a_page_with_its_line(client: TestClient) -> None:

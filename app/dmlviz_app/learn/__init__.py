@@ -21,6 +21,7 @@ FEATURE = Feature(
         "learn/layout_playground/layoutPlayground.tsx",
         "learn/map_at_r_demo/mapAtRDemo.tsx",
         "learn/ranking_toy/rankingToy.tsx",
+        "learn/small_figures/smallFigures.tsx",
     ],
     site=LEARN.site,
 )

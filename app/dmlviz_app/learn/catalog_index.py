@@ -79,6 +79,10 @@ TOPICS: Mapping[str, tuple[str, str]] = {
         "Architectures",
         "Siamese, triplet, two branches, 2-channel, two streams, ArcFace's flow: drawn from the nets themselves.",
     ),
+    "figures": (
+        "Arguments to move",
+        "Perplexity, crowding, the way from a triplet to NT-Xent, τ, s: the arguments of lectures as small figures.",
+    ),
     "three-spaces": ("Why MAP@R", "Three spaces that tie in NMI, F1 and R@1. Only MAP@R tells them apart."),
     "exam": (
         "Exam questions",

@@ -31,6 +31,7 @@ from dmlviz_app.learn.protocol import (
     LossPlotProps,
     RankingToyProps,
 )
+from dmlviz_app.learn.small_figures import figures_of, show_figures
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation
@@ -93,6 +94,10 @@ def _about(kind: Kind, spec: Spec) -> None:
         _ranking_toy(spec)
     if isinstance(spec, ProjectionSpec) and spec.in_page:
         _layout_playground(spec)
+    figures = figures_of(kind.name, spec.name)
+    if figures:
+        st.markdown("#### Figures to move" if len(figures) > 1 else "#### A figure to move")
+        show_figures(figures)
     if kind.name in ARCHITECTURES:
         title, about = ARCHITECTURES[kind.name]
         st.markdown(f"#### {title}")

@@ -4,7 +4,9 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from dmlviz.lessons.figures import Drawn as Drawn
 from dmlviz.lessons.steps import CodeSteps as CodeSteps
+from dmlviz.losses.answers import CurveControl as CurveControl
 from dmlviz.losses.answers import LossCurve as LossCurve
 from dmlviz.losses.answers import LossForces as LossForces
 from dmlviz.losses.answers import LossGround as LossGround
@@ -81,6 +83,23 @@ class CodeTabProps(TypedDict):
     source_url: str
     steps_url: str
     run: str
+
+
+class SmallFigure(TypedDict):
+    """A figure to move: what to see, what the axes are (empty in a plane), and its sliders."""
+
+    name: str
+    title: str
+    see: str
+    x: str
+    y: str
+    sliders: list[CurveControl]
+
+
+class SmallFiguresProps(TypedDict):
+    """Figures, one below the other, or beside it."""
+
+    figures: list[SmallFigure]
 
 
 class MapAtRDemoProps(TypedDict):

@@ -27,7 +27,7 @@ from dmlviz_app.learn.cards import pictures
 from dmlviz_app.learn.catalog_index import KINDS
 from dmlviz_app.learn.clouds import cloud
 from dmlviz_app.learn.code import source_page
-from dmlviz_app.learn.protocol import CodeSteps, LossCurve, LossForces, LossGround, PointCloud, SpaceScores
+from dmlviz_app.learn.protocol import CodeSteps, Drawn, LossCurve, LossForces, LossGround, PointCloud, SpaceScores
 from dmlviz_app.learn.sheet import may_read_sheets, sheet_page
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse, read_json_body
@@ -78,6 +78,7 @@ class _Points(TypedDict):
 
 
 _LOSS_QUESTION, _POINTS = TypeAdapter(_LossQuestion), TypeAdapter(_Points)
+_VALUES: TypeAdapter[dict[str, Number]] = TypeAdapter(dict[str, Number])
 
 
 def routes() -> list[Route]:
@@ -85,6 +86,7 @@ def routes() -> list[Route]:
     return [
         Route("/losses/{loss}/{picture}.json", picture, methods=["POST"]),
         Route("/scores.json", scores, methods=["POST"]),
+        Route("/figures/{figure}.json", figure, methods=["POST"]),
         Route("/code/{kind}/{name}/source.html", source),
         Route("/code/{kind}/{name}/steps.json", code_steps),
         Route("/runs/{run}/code/{kind}/{name}/steps.json", run_code_steps),
@@ -118,10 +120,18 @@ async def _question(request: Request, kind: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=256)
-def _answer(question: str) -> LossCurve | LossForces | LossGround | CodeSteps:
+def _answer(question: str) -> LossCurve | LossForces | LossGround | CodeSteps | Drawn:
     """Return the worker's answer; equal questions are answered once, unless 256 others came between."""
     answer = services().scheduler.inference_worker.call(json.loads(question))
-    return cast(LossCurve | LossForces | LossGround | CodeSteps, answer)
+    return cast(LossCurve | LossForces | LossGround | CodeSteps | Drawn, answer)
+
+
+@access(Rule.VISITOR)
+async def figure(request: Request) -> Response:
+    """Return a figure with some values of its sliders."""
+    values = await read_json_body(request, _VALUES, MAX_BODY_BYTES, "Values of a figure's sliders")
+    question = json.dumps({"ask": "figure", "name": request.path_params["figure"], "values": values}, sort_keys=True)
+    return JSONResponse(await ask_worker(request, _answer, question), headers=NO_STORE)
 
 
 @access(Rule.VISITOR)

@@ -11,10 +11,12 @@ import streamlit as st
 
 from dmlviz.catalog.glossary import GLOSSARY, with_terms
 from dmlviz.catalog.metrics import METRICS
+from dmlviz.lessons.figures import FIGURES
 from dmlviz_app.learn import catalog_index
 from dmlviz_app.learn.cards import card, section, show
 from dmlviz_app.learn.entry import force_playground
 from dmlviz_app.learn.protocol import MapAtRDemoProps, SmallSpace
+from dmlviz_app.learn.small_figures import show_figures
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.components import mount
@@ -172,6 +174,13 @@ def architectures() -> None:
         navigation.link(page, "Its page" if page == "learn" else "The lab that trains it", address)
 
 
+def arguments() -> None:
+    """Render all figures to move."""
+    title, text = catalog_index.TOPICS["figures"]
+    st.markdown(f"### {title}\n{text}", width=READABLE)
+    show_figures(FIGURES.values())
+
+
 def map_at_r_demo() -> None:
     """Render three small spaces with their scores."""
     st.markdown(SPACES, width=READABLE)
@@ -192,6 +201,7 @@ def _spaces() -> list[SmallSpace]:
 TOPICS = {
     "forces": forces,
     "architectures": architectures,
+    "figures": arguments,
     "three-spaces": map_at_r_demo,
     "exam": exam,
     "glossary": glossary,
