@@ -191,7 +191,7 @@ def loss_flow(name: str) -> tuple[nn.Module, Sequence[str]]:
     Every loss has one: of a pair, a triplet, or an image and class weights, with the net of lectures on digits.
     """
     spec = LOSSES[name]
-    params = {"a": "contrastive", "b": "triplet"} if spec.parts(spec.with_defaults({})) else {}
+    params: dict[str, Any] = {"a": "contrastive", "b": "triplet"} if spec.parts(spec.with_defaults({})) else {}
     loss = build_loss(name, embedding_dim=DIM, num_classes=CLASSES, **params)
     if name in _FLOWS:
         return _FLOWS[name](loss)
@@ -211,7 +211,7 @@ def _with_margin(loss: Loss) -> tuple[nn.Module, Sequence[str]]:
     own = loss.declaration.with_defaults({})
     margins = (1.0, 0.0, 0.0) if loss.declaration.angular_margins is None else loss.declaration.angular_margins(own)
     margin = [] if margins == (1, 0, 0) else [Margin(*margins)]
-    steps = [Cosines(loss.weight), *margin, Times(own["scale"]), CrossEntropy()]
+    steps = [Cosines(loss.get_parameter("weight")), *margin, Times(own["scale"]), CrossEntropy()]
     return Flow(_net(normalize=True), nn.Sequential(*steps)), ("image",)
 
 

@@ -4,77 +4,16 @@ Title, what to see, pages and sliders stand in figures.toml; a function of the f
 """
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from typing_extensions import TypedDict
 
 from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.errors import UserError
-
-
-class Series(TypedDict):
-    """Points [x, y] as a line, dots or bars; arrows are [x, y, to x, to y]."""
-
-    name: str
-    kind: Literal["line", "dots", "bars", "arrows"]
-    points: list[list[float]]
-
-
-class Drawn(TypedDict):
-    """dmlviz/figures/NAME.json: a figure with some values of its sliders.
-
-    `x` and `y` are the ends of the axes; `ticks` are names in place of the numbers 0, 1, … of the axis; `reading` says
-    what the numbers are.
-    """
-
-    series: list[Series]
-    x: list[float]
-    y: list[float]
-    ticks: list[str]
-    formula: str
-    reading: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class FigureSpec:
-    """A figure.
-
-    Attributes:
-        name: Its name.
-        title: Its title.
-        see: The sentence that says what to see.
-        x, y: What the axes are; empty for a plane.
-        pages: The entries of Learn where it stands, as "loss/triplet".
-        sliders: Name, label, default, low, high and step of each slider.
-    """
-
-    name: str
-    title: str
-    see: str
-    x: str = ""
-    y: str = ""
-    pages: Sequence[str] = ()
-    sliders: Sequence[Mapping[str, Any]] = ()
-
-
-def _read() -> dict[str, FigureSpec]:
-    rows = tomllib.loads(Path(__file__).with_name("figures.toml").read_text(encoding="utf-8"))
-    order = ("name", "label", "default", "low", "high", "step")
-    return {
-        name: FigureSpec(
-            name=name, **row | {"sliders": [dict(zip(order, one, strict=True)) for one in row.get("sliders", ())]}
-        )
-        for name, row in rows.items()
-    }
-
-
-FIGURES = _read()
+from dmlviz.lessons.figure_specs import FIGURES, Drawn, Series
 
 
 def answer(question: Mapping[str, Any], data_root: Path | None) -> Drawn:
@@ -237,7 +176,10 @@ def forces(stray: float, apart: float) -> Drawn:
     force = -y.grad.numpy()
     longest = float(np.linalg.norm(force, axis=1).max())
     ends = side + 1.5 * force / longest
-    groups = [_series("one group", *side[:6].T, "dots"), _series("the other", *side[6:].T, "dots")]
+    groups = [
+        _series("one group", side[:6, 0], side[:6, 1], "dots"),
+        _series("the other", side[6:, 0], side[6:, 1], "dots"),
+    ]
     return _drawn(
         [*groups, _arrows("force", side, ends)], [-6, 6], [-3, 3],
         f"KL(P‖Q) = {float(loss.detach()):.2f}; the strongest force is {longest:.2f}.",
@@ -354,7 +296,7 @@ def scale(classes: float, angle: float) -> Drawn:
     for s in scales:
         loss = build("normalized_softmax", embedding_dim=count, num_classes=count, scale=float(s)).double()
         with torch.no_grad():
-            loss.weight.copy_(weight)
+            loss.get_parameter("weight").copy_(weight)
             left.append(float(loss(weight[:1], torch.tensor([0]))))
         x = turned[None].clone().requires_grad_()
         (gradient,) = torch.autograd.grad(loss(x, torch.tensor([0])), x)
@@ -486,7 +428,7 @@ def cases(distance: float, margin: float) -> Drawn:
         values.append(float(value.detach()))
         starts.append([d, row])
         ends.append([d - 0.5 * float(gradient[1, 0]), row])
-    others = _series("the other images", *zip(*starts, strict=True), "dots")
+    others = _series("the other images", [start[0] for start in starts], rows, "dots")
     border = _series("margin", [margin, margin], [-1.3, 0.3])
     return _drawn(
         [_series("anchors", [0.0] * 3, rows, "dots"), others, _arrows("force", starts, ends), border], [-0.3, 4],

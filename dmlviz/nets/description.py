@@ -274,18 +274,18 @@ def _layers(nodes: Sequence[_Node]) -> list[Layer]:
     kept: list[_Node] = []
     place: dict[int, int] = {}
     for number, node in enumerate(nodes):
-        source = node.inputs[0] if len(node.inputs) == 1 else None
-        is_alone = source is not None and readers[source] == 1 and bool(nodes[source].inputs)
-        if (node.follows or not node.words) and source is not None and is_alone:
-            before = kept[place[source]]
+        only = node.inputs[0] if len(node.inputs) == 1 else None
+        is_alone = only is not None and readers[only] == 1 and bool(nodes[only].inputs)
+        if (node.follows or not node.words) and only is not None and is_alone:
+            before = kept[place[only]]
             before.words += node.words
             before.shape = node.shape if node.words else before.shape  # not flattened
             before.weights = before.weights | node.weights
-            place[number] = place[source]
+            place[number] = place[only]
             continue
         inputs = tuple(dict.fromkeys(place[each] for each in node.inputs))
-        if not node.words and source is not None and not node.weights:  # of a flatten, say, right after an input
-            place[number] = place[source]
+        if not node.words and only is not None and not node.weights:  # of a flatten, say, right after an input
+            place[number] = place[only]
             continue
         place[number] = len(kept)
         kept.append(_Node([*node.words], node.shape, dict(node.weights), inputs))

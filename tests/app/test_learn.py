@@ -31,7 +31,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.labs.architectures import find
 from dmlviz.labs.registry import LABS
 from dmlviz.lessons import LESSONS
-from dmlviz.lessons.figures import FIGURES
+from dmlviz.lessons.figure_specs import FIGURES
 from tests.app.pages import open_page, without_terms
 
 ENTRIES = [(kind, name) for kind, of in KINDS.items() for name in of.catalog]

@@ -14,7 +14,8 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
-from dmlviz.lessons.figures import FIGURES, MARGIN, NEGATIVES, POSITIVE, Drawn, answer, directions, step_value
+from dmlviz.lessons.figure_specs import FIGURES, Drawn
+from dmlviz.lessons.figures import MARGIN, NEGATIVES, POSITIVE, answer, directions, step_value
 
 CATALOGS = {"loss": LOSSES, "net": NETS, "metric": METRICS, "projection": PROJECTIONS}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from dmlviz.lessons.figures import Drawn as Drawn
+from dmlviz.lessons.figure_specs import Drawn as Drawn
 from dmlviz.lessons.steps import CodeSteps as CodeSteps
 from dmlviz.losses.answers import CurveControl as CurveControl
 from dmlviz.losses.answers import LossCurve as LossCurve

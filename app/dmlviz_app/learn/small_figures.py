@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from dmlviz.lessons.figures import FIGURES, FigureSpec
+from dmlviz.lessons.figure_specs import FIGURES, FigureSpec
 from dmlviz_app.learn.protocol import SmallFigure, SmallFiguresProps
 from dmlviz_app.widgets.components import mount
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dmlviz.catalog.glossary import GLOSSARY, with_terms
 from dmlviz.catalog.metrics import METRICS
-from dmlviz.lessons.figures import FIGURES
+from dmlviz.lessons.figure_specs import FIGURES
 from dmlviz_app.learn import catalog_index
 from dmlviz_app.learn.cards import card, section, show
 from dmlviz_app.learn.entry import force_playground
