@@ -44,8 +44,8 @@ _JOIN = {
     "__mul__": "product", "matmul": "products", "__matmul__": "products", "mm": "products", "cdist": "distances",
     "pairwise_distance": "distance", "cosine_similarity": "cosine",
 }  # fmt: skip
-_NORMS = ("vector_norm", "linalg_vector_norm", "norm")
-_QUOTIENTS = ("div", "__truediv__", "true_divide")
+_NORMS = ("vector_norm", "linalg_vector_norm", "norm", "sqrt", "sqrt_")
+_QUOTIENTS = ("div", "truediv", "true_divide")
 _FOLLOWING = ("Norm", "Pool", "Dropout", "LU", "Sigmoid", "Tanh", "Softmax", "Identity", "Flatten", "Softplus")
 
 
@@ -123,8 +123,10 @@ class _Trace(TorchFunctionMode):
             return result
         if name in _NORMS:
             self._norms |= {id(tensor) for tensor in outputs}
-        if name.rstrip("_") in _QUOTIENTS and any(id(tensor) in self._norms for tensor in taken):
-            name = "normalize"
+        if name.strip("_") in _QUOTIENTS and any(id(tensor) in self._norms for tensor in taken):
+            lengths = outputs[0].flatten(1).norm(dim=1)
+            if ((lengths - 1).abs().lt(1e-3) | lengths.eq(0)).all():
+                name = "normalize"
         is_cut = name != "__getitem__" or (taken[0].ndim > 2 and outputs[0].shape[-2:] != taken[0].shape[-2:])
         words = _AFTER.get(name) or (is_cut and _ALONE.get(name)) or (len(sources) > 1 and _JOIN.get(name))
         if words and sources:

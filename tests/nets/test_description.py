@@ -72,6 +72,9 @@ def test_every_net_of_the_catalog_is_drawn_as_torch_counts_it(name, channels, si
     assert found.layers[0].shape == (channels, size, size)
     assert found.layers[-1].shape == (7,)
     assert found.layers[-1].words[-1] == "length 1"
+    assert [layer.words for layer in describe(net, 0 * x, names=["image"]).layers] == [
+        layer.words for layer in found.layers
+    ]
     if name == "resnet18":  # by its blocks
         assert sum("BasicBlock" in layer.words[0] for layer in found.layers) == 8
         return

@@ -57,6 +57,7 @@ def addresses(run, dataset, content_hash, frame):
         "part": "0",
         "loss": "triplet",
         "kind": "loss",
+        "figure": "cosine",
         "lab": "patches",
         "lesson": "why-mining",
         "source": "quick",
@@ -122,6 +123,8 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
         "result",
         "source.html",  # of the program itself
         "steps.json",
+        "{figure}.json",
+        "{name}.json",
         "sheet.html",  # which asks itself whether the person is a student
         "{rest:path}",
     }
