@@ -7,7 +7,11 @@ import style from "./architecture.css";
 
 const LINE = 15; // as dmlviz/nets/architecture.py has it
 const PAD = 6;
+const LETTERS = 11.5; // high, in the picture's measure, which grows with the browser's text
 const SMALLEST = 0.8; // of the pictures' own size; a wider one is scrolled
+
+/** A width that follows the browser's size of text. */
+const sized = (width: number) => `calc(${width} * var(--px))`;
 
 export function Architecture({ url }: ArchitectureProps) {
   const { last, found, trouble } = useAnswer(url, () => fetchJson<Picture>(url, "The picture of the net"));
@@ -19,7 +23,8 @@ export function Architecture({ url }: ArchitectureProps) {
       <div class="frame" tabIndex={0} role="group" aria-label={`${title}, drawn`}>
         <svg
           {...{ viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${summary}` }}
-          style={{ width: `${width}px`, maxWidth: `max(100%, ${SMALLEST * width}px)` }}
+          font-size={LETTERS}
+          style={{ width: sized(width), maxWidth: `max(100%, ${sized(SMALLEST * width)})` }}
         >
           {arrows.map((path) => (
             <path d={path} />
