@@ -35,7 +35,7 @@ def write_mnist(root: Path, *, train: int = 20, test: int = 10, suffix: str = ""
     folder.mkdir(parents=True)
     rng = np.random.default_rng(0)
     for part, count in (("train", train), ("t10k", test)):
-        images = rng.integers(0, 256, (count, 28, 28))
+        images = rng.integers(0, 256, (count, 28, 28), np.uint8)
         labels = np.arange(count) % 10
         for kind, array in (("images-idx3-ubyte", images), ("labels-idx1-ubyte", labels)):
             data = idx_bytes(array)
@@ -297,7 +297,7 @@ def test_idx_files_are_read_plain_or_compressed(tmp_path: Path, suffix: str) -> 
     write_mnist(tmp_path, suffix=suffix)
     assert "mnist" in available_datasets(tmp_path)
     mnist = load("mnist", tmp_path)
-    expected = np.random.default_rng(0).integers(0, 256, (20, 28, 28))
+    expected = np.random.default_rng(0).integers(0, 256, (20, 28, 28), np.uint8)
     assert np.array_equal(mnist.train.images, expected)
     assert mnist.train.images.dtype == np.uint8
     assert mnist.train.labels.dtype == np.int64
