@@ -325,7 +325,8 @@ dmlviz lab reality-check --folder my-study     # Ctrl-C stops it; the same comma
   interval over the test classes (bootstrap, 10,000 resamples of the 50 classes, seeds averaged).
 - **As papers compare.** The contrastive loss once more with the settings of the first trial, then without its miner,
   then with 8 dimensions instead of 32; for the new loss, the best of four steps by its test score.
-- **Cost.** {done} trials ({failed} failed), {hours} hours of one worker process, {machine}, dmlviz {version}.
+- **Cost.** {done} trials ({failed} failed), {hours} hours of one worker process by the clock (`dmlviz lab` estimates
+  its processor time, which is less), {machine}, dmlviz {version}.
 
 ## What came out
 

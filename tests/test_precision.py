@@ -8,12 +8,13 @@ import pandas as pd
 import pyarrow
 import pytest
 import torch
+from scipy import sparse
 
 import dmlviz
 from dmlviz import UserError, metrics
 from dmlviz.config import ProjectionConfig
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
-from dmlviz.ops.precision import narrowed
+from dmlviz.ops.precision import narrowed, to_numbers
 from dmlviz.projection import project
 from dmlviz.recording.inputs import read_embeddings
 
@@ -117,8 +118,43 @@ def test_numbers_that_a_map_cannot_hold_are_refused(unit):
         project(POINTS * unit)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR", "ignore:torch.quantize")
 @pytest.mark.parametrize(
-    "values", [np.array([["a", "b"]] * 3), np.ones((3, 2)) * 1j, np.zeros((3, 2), "M8[s]"), [[1], [1, 2]]]
+    "held",
+    [
+        sparse.csr_matrix,
+        sparse.coo_array,
+        lambda x: torch.tensor(x).to_sparse(),
+        lambda x: torch.tensor(x).to_sparse_csr(),
+        lambda x: torch.quantize_per_tensor(torch.tensor(x), 1.0, 0, torch.qint8),
+        lambda x: torch.tensor(-x * 1j).conj().imag,
+        lambda x: torch.nn.Parameter(torch.tensor(x)),
+    ],
+)
+def test_numbers_are_read_however_a_library_holds_them(held, tmp_path):
+    values, labels = np.arange(24, dtype=np.float32).reshape(8, 3) ** 2 % 11, np.arange(8) % 2
+    np.testing.assert_array_equal(to_numbers(held(values)), values)
+    with dmlviz.record("held", labels=labels, runs=tmp_path) as recording:
+        recording.snapshot(0, held(values))
+    np.testing.assert_array_equal(recording.run.embeddings, values)
+
+
+def test_what_is_masked_is_missing():
+    values = np.ma.masked_array(np.arange(6.0).reshape(3, 2), mask=[[0, 0], [0, 1], [0, 0]])
+    assert np.isnan(to_numbers(values)).tolist() == values.mask.tolist()
+    with pytest.raises(UserError, match="1 rows"):
+        NearestNeighbors(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([["a", "b"]] * 3),
+        np.ones((3, 2)) * 1j,
+        np.zeros((3, 2), "M8[s]"),
+        [[1], [1, 2]],
+        torch.empty(3, 2, device="meta"),
+    ],
 )
 def test_what_is_no_number_is_refused(values):
     for read in (project, lambda x: metrics.evaluate(x, [0, 1, 0]), NearestNeighbors):

@@ -1,5 +1,6 @@
 """Validation of embeddings and labels, NumPy or torch."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.ops.labels import common_classes, read_labels
-from dmlviz.ops.precision import to_numbers
+from dmlviz.ops.precision import plain_array, to_numbers
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def _labeled(given: LabeledEmbeddings, name: str) -> LabeledEmbeddings:
 
 def read_rows(rows: Any, n: int) -> np.ndarray:
     """Validate indices of some of n points; return them ascending, each once."""
-    array = _array(rows, "rows")
+    array = _array(rows, "rows", lambda rows: plain_array(rows) if hasattr(rows, "detach") else np.asarray(rows))
     if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n:
         raise UserError(
             f"rows are indices of the {n:,} embeddings, at least one, from 0 on; got {array.tolist()!r:.80}."
@@ -195,18 +196,15 @@ def _read_both(
     return np.append(places, -1)[index], np.append(other_places, -1)[gallery_index], classes
 
 
-def _array(values: Any, name: str) -> np.ndarray:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+def _array(values: Any, name: str, read: Callable[[Any], np.ndarray]) -> np.ndarray:
     try:
-        return np.asarray(values)
+        return read(values)
     except ValueError:
         raise UserError(f"{name} is one array; got rows of unequal length.") from None
 
 
 def _points(values: Any, name: str) -> np.ndarray:
-    array = to_numbers(_array(values, name))
+    array = _array(values, name, to_numbers)
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "fiub":
         raise UserError(
             f"{name} is an array of numbers, n × d, with at least one row; "

@@ -99,9 +99,12 @@ class LabeledBatch:
 
 
 def _check(embeddings: Any) -> Float[Tensor, "n d"]:
-    if not isinstance(embeddings, Tensor) or not embeddings.is_floating_point():
-        kind = embeddings.dtype if isinstance(embeddings, Tensor) else type(embeddings).__name__
-        raise UserError(f"Embeddings are a tensor of floating-point numbers; got {kind}: convert with .float().")
+    if not isinstance(embeddings, Tensor):
+        kind = type(embeddings).__name__
+        raise UserError(f"Embeddings are a tensor of torch; got {kind}: convert with torch.as_tensor, and .float().")
+    if not embeddings.is_floating_point() or embeddings.layout != torch.strided or embeddings.is_meta:
+        kind = f"{embeddings.dtype}, {embeddings.layout}, on {embeddings.device}"
+        raise UserError(f"Embeddings are a dense tensor of floating-point numbers; got {kind}: convert with .float().")
     if embeddings.ndim != 2 or embeddings.shape[1] == 0:
         shape = tuple(embeddings.shape)
         raise UserError(f"Embeddings are n images × d dimensions; got shape {shape}: reshape to one row an image.")

@@ -7,6 +7,7 @@ import numpy as np
 _HELD = 1e-5  # of the distance of two rows: this much may rounding change it
 _SMALLEST, _LARGEST = 1e-15, 1e15  # numbers whose squares, and sums of these, float32 holds well
 _BLOCK_ROWS = 8192
+_DENSE = 1 << 28  # numbers of a sparse matrix that is taken as a dense one
 
 
 def to_numbers(values: Any) -> np.ndarray:
@@ -14,14 +15,17 @@ def to_numbers(values: Any) -> np.ndarray:
 
     Args:
         values: A tensor of any device and type, a table, or what NumPy accepts: bool, whole numbers, floats of any size
-            and byte order, objects that are numbers, missing ones of pandas (NaN).
+            and byte order, objects that are numbers, sparse ones, missing ones of pandas and masks (NaN).
 
     Raises:
         ValueError: For rows of unequal length.
     """
     if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = (values.float() if values.dtype.is_floating_point and values.dtype.itemsize < 4 else values).numpy()
+        values = plain_array(values)
+    elif hasattr(values, "toarray") and np.prod(values.shape) < _DENSE:  # SciPy's sparse ones
+        values = values.toarray()
+    elif isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     elif isinstance(values, list | tuple) and any(hasattr(value, "detach") for value in values):
         values = [to_numbers(value) for value in values]
     array = np.asarray(values)
@@ -34,6 +38,18 @@ def to_numbers(values: Any) -> np.ndarray:
         return array
     small = array.dtype.itemsize <= (4 if array.dtype.kind == "f" else 2)
     return np.ascontiguousarray(array, np.float32 if small else np.float64)
+
+
+def plain_array(tensor: Any) -> np.ndarray:
+    """Return a tensor of torch as an array: dense, in numbers that NumPy knows."""
+    tensor = tensor.detach()
+    if tensor.device.type == "meta":
+        return np.array("a tensor without numbers")
+    if tensor.is_quantized:
+        tensor = tensor.dequantize()
+    tensor = tensor.to_dense().cpu().resolve_conj().resolve_neg()
+    small = tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4  # NumPy has no bfloat16
+    return np.asarray((tensor.float() if small else tensor).numpy())
 
 
 def narrowed(rows: np.ndarray) -> np.ndarray:

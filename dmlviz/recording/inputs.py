@@ -12,7 +12,7 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.data.class_names import MAX_NAME, UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.ops import labels as class_labels
-from dmlviz.ops.precision import narrowed, to_numbers
+from dmlviz.ops.precision import narrowed, plain_array, to_numbers
 from dmlviz.storage.run_schema.validation import MAX_STEPS
 from dmlviz.storage.text import one_line
 
@@ -82,10 +82,9 @@ def to_numpy(values: Any) -> np.ndarray:
         UserError: For a list whose items have different shapes.
     """
     if hasattr(values, "detach"):
-        values = values.detach()
-        if values.dtype.is_floating_point and values.dtype.itemsize < 4:  # NumPy has no bfloat16
-            values = values.float()
-        return np.asarray(values.cpu().numpy())
+        return plain_array(values)
+    if hasattr(values, "toarray") or np.ma.is_masked(values):
+        return to_numbers(values)
     if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
         values = [to_numpy(value) for value in values]
     try:
