@@ -304,7 +304,8 @@ def scale(classes: float, angle: float) -> Drawn:
     lines = [_series("loss at the own class's weight", scales, left), _series("force / s", scales, wrong)]
     return _drawn(
         lines, [1, 64], [0, max(1.0, 1.05 * max(left))],
-        f"With s = 1 a perfect image still costs {left[0]:.2f} of {math.log(count):.2f}, with s = 64 {left[-1]:.2g}.",
+        f"With s = 1 a perfect image still costs {left[0]:.2f} of {math.log(count):.2f}, with s = 64 "
+        f"{'less than 0.001' if left[-1] < 1e-3 else format(left[-1], '.3f')}.",
     )  # fmt: skip
 
 
@@ -356,8 +357,8 @@ def cosine(angle: float) -> Drawn:
     )  # fmt: skip
 
 
-def sphereface(m: float, between: float) -> Drawn:
-    """Weights of two classes, their bisector, and the borders with a margin that multiplies the angle."""
+def sphereface(m: float, between: float, place: float) -> Drawn:
+    """Weights of two classes, x, their bisector, and the borders with a margin that multiplies the angle."""
     import torch
 
     from dmlviz.losses.class_weights import cos_with_margin
@@ -372,15 +373,18 @@ def sphereface(m: float, between: float) -> Drawn:
     def rays(*angles: float) -> tuple[list[list[float]], list[list[float]]]:
         return [[0.0, 0.0] for _ in angles], [[math.cos(angle), math.sin(angle)] for angle in angles]
 
-    border = half - low
+    border, at = half - low, math.radians(place)
+    plain = "the bisector" if not place else f"class {1 if place > 0 else 2}"
+    sure = "the gap" if abs(at) < border else plain
     return _drawn(
         [
             _arrows("W₁ and W₂", *rays(half, -half)), _arrows("bisector, m = 1", *rays(0.0)),
             _arrows(f"borders, m = {m:g}", *rays(border, -border)),
+            _series("x", [1.15 * math.cos(at)], [1.15 * math.sin(at)], "dots"),
         ],
-        [-0.4, 1.4], [-1, 1],
-        f"x is of class 1 up to {math.degrees(low):.1f}° from W₁ where m = {m:g}, {math.degrees(half):.1f}° where "
-        f"m = 1: a gap of {2 * math.degrees(border):.1f}°.",
+        [-0.4, 1.4], [-1.2, 1.2],
+        f"Class 1 reaches {math.degrees(low):.1f}° from W₁ where m = {m:g}, {math.degrees(half):.1f}° where m = 1: a gap "
+        f"of {2 * math.degrees(border):.1f}°. x lies in {plain} with m = 1, in {sure} with m = {m:g}.",
         "m θ₁ = θ₂",
     )  # fmt: skip
 
@@ -493,10 +497,11 @@ def neighbors(scale: float) -> Drawn:
         steps.append(found["precision_at_1"])
         p = -_terms("nca", torch.tensor(points), labels.tolist(), log=False, scale=scale)
         smooth.append(float(p.mean()))
-    lines = [_series("accuracy of the nearest neighbor", stretch, steps), _series("NCA's mean p", stretch, smooth)]
+    stairs = _series("accuracy of the nearest neighbor", np.repeat(stretch, 2)[1:], np.repeat(steps, 2)[:-1])
+    lines = [stairs, _series("NCA's mean p", stretch, smooth)]
     jumps = int((np.diff(steps) != 0).sum())
     return _drawn(
-        lines, [0, 2], [0, 1],
+        lines, [0, 2], [0.5, 1],
         f"The accuracy jumps {jumps} times and is level between: no slope to follow. p has one everywhere, and is "
         f"largest at {stretch[int(np.argmax(smooth))]:.2f}.",
     )  # fmt: skip

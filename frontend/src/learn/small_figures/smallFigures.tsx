@@ -12,7 +12,7 @@ import style from "./smallFigures.css";
 
 const WIDTH = 440;
 const HEIGHT = 260;
-const EDGE = { left: 40, right: 10, top: 10, bottom: 34 };
+const EDGE = { left: 40, right: 10, top: 20, bottom: 34 };
 const BAR = 0.36; // half of the place between two bars
 
 type Values = Record<string, ParamValue>;
@@ -103,7 +103,7 @@ function Chart({ drawn, title, x: across, y: up }: { drawn: Drawn; title: string
         <text x={start + wide} y={base + 28} text-anchor="end">
           {across}
         </text>
-        <text x={start + 4} y={EDGE.top + 8}>
+        <text x={start - 4} y={EDGE.top - 9}>
           {up}
         </text>
         <g clip-path={isPlane ? undefined : "url(#inside)"}>
