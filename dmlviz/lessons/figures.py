@@ -383,8 +383,8 @@ def sphereface(m: float, between: float, place: float) -> Drawn:
             _series("x", [1.15 * math.cos(at)], [1.15 * math.sin(at)], "dots"),
         ],
         [-0.4, 1.4], [-1.2, 1.2],
-        f"Class 1 reaches {math.degrees(low):.1f}° from W₁ where m = {m:g}, {math.degrees(half):.1f}° where m = 1: a gap "
-        f"of {2 * math.degrees(border):.1f}°. x lies in {plain} with m = 1, in {sure} with m = {m:g}.",
+        f"Class 1 reaches {math.degrees(low):.1f}° from W₁ where m = {m:g}, {math.degrees(half):.1f}° where m = 1: a "
+        f"gap of {2 * math.degrees(border):.1f}°. x lies in {plain} with m = 1, in {sure} with m = {m:g}.",
         "m θ₁ = θ₂",
     )  # fmt: skip
 
