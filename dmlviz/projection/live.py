@@ -204,9 +204,11 @@ class LiveProjection:
         numbers = np.arange(len(rows)) if ids is None else np.asarray(ids)
         if numbers.shape != (len(rows),) or numbers.dtype.kind not in "iu" or len(np.unique(numbers)) < len(rows):
             raise UserError(f"Each of {len(rows):,} points has an id of its own, a whole number; got {ids!r}.")
-        spread = float(np.abs(rows - rows.mean(axis=0, dtype=np.float64)).max())
-        if spread <= _COLLAPSED * float(np.abs(rows).max()):
+        apart = np.linalg.norm(rows - np.median(rows, axis=0), axis=1)
+        if np.median(apart) <= _COLLAPSED * np.median(np.linalg.norm(rows, axis=1)):  # whatever a few others do
             note = f"The {len(rows):,} embeddings are nearly equal: the space has collapsed, and the map shows noise."
+        elif (places := len({row.tobytes() for row in rows})) <= len(rows) / 2:
+            note = f"The {len(rows):,} embeddings are in {places:,} places: equal ones lie anywhere in their group."
         return rows, numbers, config, note
 
     def _begin(self, config: ProjectionConfig, rows: np.ndarray, ids: np.ndarray) -> Layout | None:

@@ -204,7 +204,7 @@ def test_an_error_in_the_status_ends_the_stream(job):
             told += data_of(block)
         return told
 
-    assert run(story()) == [{"event": "end", "state": "unknown"}]
+    assert run(story()) == [{"event": "end", "state": "interrupted"}]
 
 
 @pytest.mark.slow

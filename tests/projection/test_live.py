@@ -110,6 +110,9 @@ def test_a_collapse_is_said_and_points_of_equal_embeddings_stay(method):
     if method != "pca":
         np.testing.assert_allclose(after.coordinates, before.coordinates, atol=1e-3)
     assert kept(DIGITS, follower.update(DIGITS).coordinates) > kept(DIGITS, before.coordinates) - 1
+    assert "in 7 places" in follower.update(DIGITS[np.arange(len(DIGITS)) % 7]).note
+    equal[0] = 2
+    assert "collapsed" in follower.update(equal).note  # as a net leaves it: all but one
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -52,7 +52,7 @@ class LogStream:
             await self._follow()
         except Exception:
             logging.getLogger(__name__).exception("a log could not be followed")
-            self._finish("unknown")
+            self._finish("interrupted")
 
     async def _follow(self) -> None:
         last_status = -STATUS_INTERVAL_S

@@ -171,3 +171,8 @@ test("a run on a machine of the fleet says where, and which machine was lost bef
   const over = after(machine("gpu-2"), started, { event: "finished", step: 600, seconds: 12 });
   assert.equal(statusText(over, "A run"), "A run: 600 steps in 12 s on gpu-2");
 });
+
+test("a run that was deleted while it trained goes on no more, and has nothing to stop", () => {
+  const standing = after(started, step(3, 101), { event: "end", state: "unknown" });
+  assert.deepEqual([statusText(standing), isOver(standing)], ["This run was deleted", true]);
+});

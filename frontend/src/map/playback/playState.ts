@@ -37,6 +37,6 @@ export class PlayState {
   /** The first frame of a run that collapsed, which shows what size it had; else null. */
   get preCollapseFrame(): FrameMeta | null {
     const isCollapse = this.timeline.alarms.some(({ alarm }) => alarm === "collapsed");
-    return isCollapse && !this.isIterativeLayout ? (this.entries[0]?.frame ?? null) : null;
+    return isCollapse && !this.isIterativeLayout && !this.timeline.follows ? (this.entries[0]?.frame ?? null) : null;
   }
 }

@@ -68,7 +68,14 @@ export class Playback extends PlayState {
     this.forget();
     this.source = source;
     this.frames = new Frames({ ...source, fed: stream.frame });
-    this.leave = stream.subscribe(source.run, (event) => this.onEvent(event), source.pid);
+    const { run, pid } = source;
+    const leave = stream.subscribe(run, (event) => this.onEvent(event), pid);
+    const ofRun = (event: StreamEvent) => event.event.startsWith("alarm") && this.onEvent(event);
+    const leaveRun = pid ? stream.subscribe(run, ofRun) : () => {}; // a map knows nothing of what its net does
+    this.leave = () => {
+      leave();
+      leaveRun();
+    };
     this.on.change();
   }
 

@@ -29,7 +29,7 @@ export class AlarmNote {
     // What came after the last frame has no later one to be said on.
     const isLast = !isOpen(timeline) && shown === framesOf(timeline).at(-1);
     const step = timeline.state === "failed" || isLast ? Infinity : (shown?.step ?? -1);
-    const alarm = pid ? null : alarmAt(timeline, step);
+    const alarm = pid && !timeline.follows ? null : alarmAt(timeline, step);
     const key = alarm && `${data.run}/${data.begun}/${alarm.alarm}`;
     this.node.hidden = !alarm || key === this.lastDismissal;
     updateAttribute(this.node, "data-alarm", this.node.hidden ? "" : (alarm?.alarm ?? ""));

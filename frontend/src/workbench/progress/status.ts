@@ -126,7 +126,7 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
       return true;
     case "end":
       if (isOver(standing) || !event.state) return false;
-      standing.phase = event.state;
+      standing.phase = event.state === "unknown" ? "gone" : event.state; // nobody has it any more: it does not go on
       return true;
     default:
       return false;
@@ -194,6 +194,8 @@ export function statusText(standing: Status, title = ""): string {
       return reason || "Failed (no details).";
     case "interrupted":
       return reason || "Interrupted; showing the results saved so far.";
+    case "gone":
+      return "This run was deleted";
     default:
       return "";
   }
