@@ -34,6 +34,8 @@ async function bundles() {
   const tour = named("tour", toured.outputFiles[0].text);
   const moved = await build({ ...OPTIONS, entryPoints: ["src/projection/worker.ts"] });
   const layout = named("layout_worker", moved.outputFiles[0].text);
+  // A page without a server has no address, and no other files: the script that moves points is within.
+  const alone = { "import.meta.url": '""', LAYOUT_SCRIPT: '""', LAYOUT_CODE: JSON.stringify(layout[1]) };
   const own = await Promise.all(
     Object.values(OWN).map((file) => build({ ...OPTIONS, entryPoints: [file], plugins: [styleAsText] })),
   );
@@ -42,25 +44,25 @@ async function bundles() {
       ...OPTIONS,
       entryPoints: ["src/page.ts"],
       plugins: [styleAsText],
-      define: { TOUR_SCRIPT: JSON.stringify(tour[0]), LAYOUT_SCRIPT: JSON.stringify(layout[0]) }, // loaded when asked for
+      define: { TOUR_SCRIPT: JSON.stringify(tour[0]), LAYOUT_SCRIPT: JSON.stringify(layout[0]), LAYOUT_CODE: '""' }, // loaded when asked for
     }),
     build({
       ...OPTIONS,
       entryPoints: ["src/standalone/standalone.ts"],
       plugins: [styleAsText],
-      define: { "import.meta.url": JSON.stringify("") }, // the exported page asks no server
+      define: alone,
     }),
     build({
       ...OPTIONS,
       entryPoints: ["src/notebook/notebook.ts"],
       plugins: [styleAsText],
-      define: { "import.meta.url": JSON.stringify("") }, // nor does a notebook
+      define: alone,
     }),
     build({
       ...OPTIONS,
       entryPoints: ["src/standalone/embeddingMap.ts"],
       plugins: [styleAsText],
-      define: { "import.meta.url": JSON.stringify("") },
+      define: { ...alone, LAYOUT_CODE: '""' },
     }),
     build({ ...OPTIONS, entryPoints: ["src/standalone/formulas.ts"] }),
     build({
@@ -74,7 +76,7 @@ async function bundles() {
         ...OPTIONS,
         entryPoints: [`src/playground/${name}.ts`],
         plugins: [styleAsText],
-        define: { "import.meta.url": JSON.stringify("") }, // it trains without a server
+        define: alone,
       }),
     ),
   ]);

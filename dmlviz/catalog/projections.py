@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from typing_extensions import TypedDict
+
 from dmlviz.catalog import projection_checks as checks
 from dmlviz.catalog.parameters import Catalog, Params, Spec, specs
 from dmlviz.errors import UserError
@@ -116,3 +118,43 @@ def programs(method: str) -> dict[Engine, str]:
 def declarations(method: str) -> list[ProjectionSpec]:
     """Return the declarations of a method by every engine that draws it."""
     return [specs[method] for specs in (PROJECTIONS, *OTHERS.values()) if method in specs]
+
+
+MOVING = ("perplexity", "attraction", "neighbors", "min_dist", "metric")
+LARGEST = 100  # perplexity or number of neighbors that the page takes on the way
+
+
+class LayoutSetting(TypedDict):
+    """A parameter of the shown projection that moves the layout: from `minimum` to `maximum`, or one of `choices`."""
+
+    name: str
+    help: str
+    value: float | str
+    minimum: float
+    maximum: float
+    step: float
+    choices: list[str]
+
+
+def layout_settings(method: str, values: Params | None = None) -> list[LayoutSetting]:
+    """Return the parameters of a method that move a layout in the page, with these values; by default its own."""
+    spec = PROJECTIONS[method]
+    values = spec.with_defaults(values or {})
+    return [
+        LayoutSetting(
+            name=one.name,
+            help=one.help,
+            value=values[one.name],
+            minimum=one.minimum or 0,
+            maximum=max(min(one.maximum or 1, LARGEST), values[one.name]) if one.kind is not str else 0,
+            step=one.step or 1,
+            choices=[*one.choices],
+        )
+        for one in spec.parameters
+        if one.name in MOVING
+    ]
+
+
+def layouts_in_page() -> dict[str, list[LayoutSetting]]:
+    """Return the settings of each method by which a page without a server draws images, by name."""
+    return {name: layout_settings(name) for name, spec in PROJECTIONS.items() if spec.in_page}

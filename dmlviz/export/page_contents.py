@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting, layouts_in_page
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.example_item import example_item
@@ -20,6 +20,7 @@ from dmlviz.runs.run import LIVE, EventLogDir
 from dmlviz.storage.run_schema.events import EndEvent, FrameMeta, ReplayEvent, RunEvent, frames_of
 
 MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; beyond it frames are dropped evenly, and the page says so
+MAX_ROWS_BYTES = 4_000_000  # of embeddings, so that the page can draw a selection by itself
 MAX_DISTANCE = 65535
 LIVE_FRAMES = ("snapshot", "frame")  # the events of frames that came while a run was on
 
@@ -82,6 +83,7 @@ class RunContents(MapContents):
     plain: bool
     noun: NotRequired[str]
     near: NearestItems | None
+    layouts: NotRequired[dict[str, list[LayoutSetting]]]
 
 
 def page_contents(export: RunExport) -> RunContents:
@@ -131,6 +133,9 @@ def run_contents(export: RunExport, frame_bytes: int | None = None) -> RunConten
     )
     contents["files"] = _files(export)
     contents["streams"], contents["left_out"] = [stream], left_out
+    if 2 * export.embeddings.size <= MAX_ROWS_BYTES:
+        contents["files"]["rows.i16"] = zlib.compress(_rounded(export.embeddings), 9)
+        contents["layouts"] = layouts_in_page()
     return contents
 
 
@@ -200,6 +205,12 @@ def _files(export: RunExport) -> dict[str, Packed]:
     if projection is None:
         content["example.json"] = json.dumps({"item": example_item(run)}).encode()
     return {address: zlib.compress(data, 9) for address, data in content.items()}
+
+
+def _rounded(embeddings: np.ndarray) -> bytes:
+    """Return the unit of the numbers (float32), and the embeddings (n × d) as int16 in steps of it."""
+    unit = np.float32(float(np.abs(embeddings).max(initial=0)) / 32767 or 1.0)
+    return unit.tobytes() + np.rint(embeddings / unit).clip(-32767, 32767).astype("<i2").tobytes()
 
 
 def _event_payload(record: EventLogDir, pid: str | None, budget: int) -> tuple[PageStream, int]:

@@ -16,6 +16,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.projections import layouts_in_page
 from dmlviz.config import TrainConfig
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
@@ -100,7 +101,8 @@ def write_training(folder: Path, config: TrainConfig, root: Path | None = None) 
 
 
 def _page(title: str, datasets: Sequence[str], kept: dict[str, Any], back: str) -> str:
-    kept = kept | {"datasets": {name: DATASETS[name].title for name in datasets}}
+    titles = {name: DATASETS[name].title for name in datasets}
+    kept = kept | {"datasets": titles, "layouts": layouts_in_page()}
     packed = json.dumps(kept).replace("<", "\\u003c")
     return site_page(
         title, TEMPLATES["playground"].format(title=title, back=back, kept=packed, root=kept["root"]), kept["root"]

@@ -62,6 +62,28 @@ def test_an_example_stands_until_the_first_click_and_what_was_opened_is_found_op
     expect(inspector).to_have_attribute("data-example", "")
 
 
+def test_a_selection_is_projected_alone_without_a_server_and_its_settings_move_it(reader, digits_run):
+    person = reader(digits_run)
+    page, caption, foot = person.page, person.page.locator(".map .caption"), person.page.locator(".map .foot")
+    page.locator("[data-score=precision_at_1]").click()  # selects the images that fail
+    person.map_has("selected", re.compile("[1-9]"))
+    selected = person.of_map("selected")
+    page.locator("[data-tool=subset]").click()
+    expect(caption).to_have_text(f"{selected} of {len(digits_run.labels)} test images · projected alone")
+    expect(foot).to_contain_text("t-SNE")
+    page.locator(".view > summary").click()
+    settings = page.locator(".map .settings")
+    settings.get_by_label("Method").select_option("UMAP")
+    expect(foot).to_contain_text(re.compile(r"UMAP.*of 10 neighbors survive"))
+    settings.get_by_label("Neighbors").press("ArrowRight")
+    expect(settings.locator("output").first).to_have_text("16")
+    page.locator(".view > summary").click()
+    page.locator("[data-tool=whole]").click()
+    expect(caption).not_to_contain_text("alone")
+    person.map_has("selected", selected)
+    person.map_has("points", str(len(digits_run.labels)))
+
+
 def test_the_outline_walks_from_classes_to_neighbors_by_keyboard(reader, digits_run):
     person = reader(digits_run)
     page, keyboard = person.page, person.page.keyboard

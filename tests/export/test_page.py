@@ -3,11 +3,13 @@
 import io
 import json
 import re
+import zlib
 from base64 import b64decode
 
 import numpy as np
 import pytest
 
+from dmlviz.catalog.projections import layout_settings
 from dmlviz.export import page_contents, write
 from dmlviz.runs.frames import Box, dequantize
 from dmlviz.storage.run_schema.events import frames_of
@@ -68,6 +70,14 @@ def test_neighbors_and_distances_round_trip(text, kept):
     distances = np.frombuffer(b64decode(near["distances"]), "<u2").reshape(near["k"], -1).T * near["unit"]
     assert np.array_equal(items, kept.neighbors[1])
     np.testing.assert_allclose(distances, kept.neighbors[0], atol=near["unit"])
+
+
+def test_embeddings_of_a_selection_to_draw_are_those_of_the_run(text, kept):
+    contents = kept_in(text)
+    data = zlib.decompress(b64decode(contents["files"]["rows.i16"]))
+    rows, unit = np.frombuffer(data, "<i2", offset=4).reshape(kept.embeddings.shape), np.frombuffer(data, "<f4", 1)
+    np.testing.assert_allclose(rows * unit, kept.embeddings, atol=0.51 * unit[0])
+    assert contents["layouts"] == {name: layout_settings(name) for name in ("tsne", "umap")}
 
 
 def test_the_page_shows_settings_and_scores(text):

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.projections import programs
+from dmlviz.catalog.projections import MOVING, programs
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE
@@ -207,7 +207,7 @@ def _set_parameters(ui: UIState, run_view: RunView, asked: dict[str, Any]) -> No
         config = config.replace(follow=False, step=asked["step"] if is_earlier else None)
     ui.show_projection(config, run.config.dataset)
     for parameter in config.declared.parameters:
-        if parameter.name in asked["values"] and parameter.name in component_props.MOVING:
+        if parameter.name in asked["values"] and parameter.name in MOVING:
             value = parameter.check(config.method, asked["values"][parameter.name])
             ui.set_param("view", config.declared, parameter, value)
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import streamlit as st
 
+from dmlviz.catalog import projections
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting
 from dmlviz.config import TrainConfig
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.runs.point_values import has_point_values
@@ -22,7 +23,6 @@ from dmlviz_app.workbench.current_view import RunView
 from dmlviz_app.workbench.protocol import (
     InspectorProps,
     Kept,
-    LayoutSetting,
     MapProps,
     PictureInfo,
     QuerySource,
@@ -34,8 +34,6 @@ from dmlviz_app.workbench.protocol import (
 
 HINT = "Click a point to see its nearest neighbors in the embedding."
 NO_COLORS = "This data set is in color: upload an image instead."
-MOVING = ("perplexity", "attraction", "neighbors", "min_dist", "metric")
-LARGEST = 100  # perplexity or number of neighbors that the page takes on the way
 _NO_SPRITES: SpriteSheets = {"urls": [], "tile": 28}
 _SPACE_KINDS: dict[tuple[int, bool], SpaceKind] = {(2, True): "circle", (3, True): "sphere", (3, False): "space"}
 
@@ -110,19 +108,7 @@ def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
         return "A map of three dimensions does not move: its settings are under Parameters."
     if config.subset is not None or config.params.get("supervised"):
         return "Such a map does not move: its settings are under Parameters."
-    return [
-        LayoutSetting(
-            name=one.name,
-            help=one.help,
-            value=config.params[one.name],
-            minimum=one.minimum or 0,
-            maximum=max(min(one.maximum or 1, LARGEST), config.params[one.name]) if one.kind is not str else 0,
-            step=one.step or 1,
-            choices=[*one.choices],
-        )
-        for one in config.declared.parameters
-        if one.name in MOVING
-    ]
+    return projections.layout_settings(config.method, config.params)
 
 
 def noun_props(run_view: RunView) -> Nouns:

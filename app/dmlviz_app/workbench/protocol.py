@@ -4,6 +4,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from dmlviz.catalog.projections import LayoutSetting
 from dmlviz_app.answers.protocol import Agreement, CaptionedInk, ImageProps, NeighborHistory, Vote
 from dmlviz_app.server.protocol import Nouns, Source, SpriteSheets
 from dmlviz_app.widgets.protocol import ViewCommand
@@ -44,18 +45,6 @@ class Link(TypedDict):
 
     link: NotRequired[str | None]
     links_views: NotRequired[bool]
-
-
-class LayoutSetting(TypedDict):
-    """A parameter of the shown projection that moves the layout: from `minimum` to `maximum`, or one of `choices`."""
-
-    name: str
-    help: str
-    value: float | str
-    minimum: float
-    maximum: float
-    step: float
-    choices: list[str]
 
 
 class MapProps(Source, ImageProps, Link, Nouns):

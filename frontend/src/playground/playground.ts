@@ -1,5 +1,5 @@
 // A page that trains in this tab: settings above the workbench, and everything that the workbench does on what is trained.
-import type { Drawing, RunEvent } from "../protocol.ts";
+import type { Drawing, LayoutSetting, RunEvent } from "../protocol.ts";
 import { decodeBase64, encodeBase64 } from "../lib/base64.ts";
 import { h } from "../lib/dom.ts";
 import { grouped } from "../lib/format.ts";
@@ -21,6 +21,8 @@ interface Kept {
   tasks?: Record<string, string>;
   /** The folder of the scripts. */
   root: string;
+  /** The settings of each method that draws maps in this tab. */
+  layouts: Record<string, LayoutSetting[]>;
 }
 
 const HINT = "Draw; this page embeds it and finds its neighbors.";
@@ -37,12 +39,7 @@ const comparing = h("input", { type: "checkbox", change: () => compare() });
 const compared = h("label", { class: "compare", hidden: true }, comparing, "Compare with the run before");
 const root = place.attachShadow({ mode: "open" });
 const below = h("div");
-root.append(
-  h("style", null, style),
-  h("div", "settings", controls, train, keep, status, compared),
-  trouble,
-  below,
-);
+root.append(h("style", null, style), h("div", "settings", controls, train, keep, status, compared), trouble, below);
 
 let opened: Opened;
 let settings: Settings;
@@ -142,6 +139,11 @@ function prepare(): void {
       source: tab,
       further: { pad: renderDrawingPad },
       pad: HINT,
+      onSettings: (values) => {
+        tab.set(values);
+        page?.take(contentsNow());
+        show();
+      },
     });
     page.store.subscribe((change) => {
       if (change.has("pinned") && page?.store.state.pinned !== null) forgetAnswer();
@@ -159,6 +161,13 @@ function contentsNow(): RunContents {
   return {
     run: tab.run,
     view: layout?.pid ?? "live",
+    layouts: kept.layouts,
+    ...(layout && {
+      settings: kept.layouts[layout.method]?.map((one) => ({
+        ...one,
+        value: tab.settings[one.name as keyof typeof tab.settings],
+      })),
+    }),
     ...(layout && { picture: { method: layout.method, title: METHODS[layout.method] }, follows: true }),
     begun: shown,
     dataset: data.dataset,

@@ -8,7 +8,7 @@ import { SteadyBox, quantized } from "./projection.ts";
 export const METHODS = { pca: "PCA", tsne: "t-SNE", umap: "UMAP" };
 export type Method = keyof typeof METHODS;
 
-const USUAL: Omit<LayoutSettings, "method"> = {
+export const USUAL: Omit<LayoutSettings, "method"> = {
   metric: "euclidean",
   perplexity: 30,
   attraction: 1,
@@ -30,7 +30,7 @@ export class TabLayout {
   /** Name of the map, as of a server's projection. */
   readonly pid: string;
   private worker: Worker;
-  private positions = new Float32Array(0);
+  positions = new Float32Array(0);
   private box = new SteadyBox();
   private lines = 0;
   private at = -1; // of the snapshots, the last one drawn
@@ -41,11 +41,14 @@ export class TabLayout {
   constructor(
     script: string,
     private of: Snapshots,
-    readonly method: Method,
+    private settings: LayoutSettings & { method: Method },
     private tell: { trouble(sentence: string): void; drawn(): void },
+    /** Where the points stand, for a map that goes on with the newest snapshot; otherwise it begins with the first. */
+    private from: Float32Array | null = null,
   ) {
+    const { method } = settings;
     this.pid = `${method}-${++made}`;
-    this.past = of.kept.length - 1;
+    this.past = from ? -1 : of.kept.length - 1;
     this.stride = Math.ceil(of.kept.length / PAST);
     this.worker = new Worker(script, { type: "module" });
     this.worker.onmessage = ({ data }: MessageEvent<Word>) => {
@@ -65,8 +68,13 @@ export class TabLayout {
     this.at = this.at < this.past ? Math.min(this.past, this.at + this.stride) : kept.length - 1;
     const { rows, d } = kept[this.at];
     this.isBusy = true;
-    const settings = { ...USUAL, method: this.method };
-    this.worker.postMessage({ do: "lay out", rows, d, settings, isLast: this.isEnd } satisfies Order);
+    const { settings, from, isEnd: isLast } = this;
+    this.worker.postMessage({ do: "lay out", rows, d, settings, isLast, from } satisfies Order);
+    this.from = null;
+  }
+
+  get method(): Method {
+    return this.settings.method;
   }
 
   /** Where a point with these neighbors would lie; null before there is a layout of them. */

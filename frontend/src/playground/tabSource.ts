@@ -4,7 +4,9 @@ import { stream } from "../lib/eventStream.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
 import type { Settings } from "./contents.ts";
 import { nearestRows } from "../standalone/nearest.ts";
-import { TabLayout, type Method, type Snapshots } from "./tabLayout.ts";
+import type { LayoutSettings } from "../projection/live.ts";
+import { pointsToMove } from "../standalone/runPage.ts";
+import { TabLayout, USUAL, type Method, type Snapshots } from "./tabLayout.ts";
 import type { Order, Word } from "./worker.ts";
 
 const K = 10;
@@ -27,6 +29,8 @@ export class TabSource implements RunSource {
   private worker: Worker;
   /** The map of now, where that is not the linear view of the training itself. */
   layout: TabLayout | null = null;
+  /** Of maps, where a person has changed them. */
+  readonly settings: Omit<LayoutSettings, "method"> = { ...USUAL };
   /** Embeddings of the test images at each snapshot. */
   private snapshots: Snapshots = { run: "", steps: 0, kept: [], ended: false };
   private waitingForRows: (() => void)[] = [];
@@ -86,7 +90,17 @@ export class TabSource implements RunSource {
   /** Draw the snapshots by a method, those so far and those to come; null: only the linear view of the training. */
   draw(method: Method | null): void {
     this.layout?.stop();
-    this.layout = method && new TabLayout(this.script, this.snapshots, method, this.listener);
+    this.layout = method && new TabLayout(this.script, this.snapshots, { ...this.settings, method }, this.listener);
+  }
+
+  /** Go on from the map of now with other settings, which stay for the next ones. */
+  set(values: Partial<LayoutSettings>): void {
+    const { layout } = this;
+    if (!layout) return;
+    Object.assign(this.settings, values);
+    const settings = { ...this.settings, method: layout.method };
+    layout.stop();
+    this.layout = new TabLayout(this.script, this.snapshots, settings, this.listener, layout.positions);
   }
 
   /** What the worker answers to a question. */
@@ -101,11 +115,12 @@ export class TabSource implements RunSource {
     return this.neighbors(path, this.snapshots.kept);
   }
 
-  /** Those of the step that the map shows, where it does not show the newest. */
+  /** Of the step that the map shows, where it does not show the newest. */
   private neighbors(path: string, kept: Snapshots["kept"]): Response {
     const item = Number(/^neighbors\/(\d+)\.json/.exec(path)?.[1] ?? NaN);
     const asked = /[?&]step=(\d+)/.exec(path);
     const { step, rows, d } = kept.findLast((one) => !asked || one.step <= Number(asked[1])) ?? kept[0];
+    if (path.startsWith("moved/")) return pointsToMove(rows, d);
     const labels = this.opened?.data.labels.test;
     if (!labels || !(item < rows.length / d)) return Response.json({ error: ELSEWHERE }, { status: 404 });
     const near = nearestRows(rows, rows.slice(item * d, (item + 1) * d), K, item);

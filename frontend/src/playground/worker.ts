@@ -18,7 +18,14 @@ export type Order =
   | { do: "stop" }
   | { do: "ask"; id: number; image: Uint8Array; k: number }
   | { do: "keep"; id: number }
-  | { do: "lay out"; rows: Float32Array; d: number; settings: LayoutSettings; isLast: boolean };
+  | {
+      do: "lay out";
+      rows: Float32Array;
+      d: number;
+      settings: LayoutSettings;
+      isLast: boolean;
+      from: Float32Array | null;
+    };
 
 /** A layout (n × 2), and how many of 10 neighbors it keeps. */
 export interface LaidOut {
@@ -107,8 +114,13 @@ const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => 
   ask({ id, image, k }) {
     tell({ says: "answer", id, answer: session?.ask(image, k) ?? null });
   },
-  "lay out"({ rows, d, settings, isLast }) {
+  "lay out"({ rows, d, settings, isLast, from }) {
     layout ??= new LiveLayout(settings, randomNumbers(1));
+    if (from?.length) {
+      layout.take(rows, d);
+      layout.place(from);
+      layout.change({});
+    }
     tell({ says: "laid out", ...followed(layout, rows, d, isLast) });
   },
   keep({ id }) {

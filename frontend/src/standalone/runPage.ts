@@ -3,7 +3,7 @@ import { type Bytes, bytesOf, decodeBase64, encodeBase64 } from "../lib/base64.t
 import { stream } from "../lib/eventStream.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
 import type { MapInput } from "../map/data/expandProps.ts";
-import type { InspectorProps, ItemNeighbors, PictureInfo, RunEvent, Source } from "../protocol.ts";
+import type { InspectorProps, ItemNeighbors, LayoutSetting, PictureInfo, RunEvent, Source } from "../protocol.ts";
 import { Address } from "../workbench/address.ts";
 import { ViewStore } from "../workbench/store.ts";
 import { type FurtherParts, Workbench } from "../workbench/workbench.ts";
@@ -75,8 +75,16 @@ export class PackedSource implements RunSource {
   private file(name: string, atStep: boolean): Response {
     const { files = {} } = this.contents;
     if (name === "nearest.bin") return new Response(this.nearest());
+    if (name.startsWith("moved/") && "rows.i16" in files) return this.rows(files["rows.i16"]);
     if (!(name in files) || atStep) return refusal(ELSEWHERE);
     return new Response(unzlibSync(bytesOf(files[name])));
+  }
+
+  private rows(file: string | Bytes): Response {
+    const { buffer, byteOffset } = unzlibSync(bytesOf(file)).slice();
+    const [unit] = new Float32Array(buffer, byteOffset, 1);
+    const rows = Float32Array.from(new Int16Array(buffer, byteOffset + 4), (steps) => steps * unit);
+    return pointsToMove(rows, rows.length / this.contents.labels.length);
   }
 
   /** The nearest of each: int32 items, then float32 distances. */
@@ -86,6 +94,13 @@ export class PackedSource implements RunSource {
     for (let i = 0; i < labels.length; i++) [items[i], distances[i]] = (near && neighborsOf(near, i)[0]) ?? [i, 0];
     return new Blob([items, distances]);
   }
+}
+
+/** As the server gives points that are to move: all of them, here. */
+export function pointsToMove(rows: Float32Array, d: number): Response {
+  const n = rows.length / d;
+  const items = Int32Array.from({ length: n }, (_, i) => i);
+  return new Response(new Blob([Int32Array.of(n), items, rows as Float32Array<ArrayBuffer>]));
 }
 
 const refusal = (error: string): Response => Response.json({ error }, { status: 404 });
@@ -118,6 +133,10 @@ export interface RunContents {
   open?: boolean;
   /** True if there are neither scores nor a loss. */
   plain: boolean;
+  /** The settings of each method by which the page draws images itself. */
+  layouts?: Record<string, LayoutSetting[]>;
+  /** Those that move the map; `onSettings` hears of a change. */
+  settings?: LayoutSetting[];
   /** Height of the map in pixels, in the page of a notebook (dmlviz/notebook/widget.py). */
   height?: number;
   /** Further files of the server, deflated, by their addresses below that of the run. */
@@ -144,6 +163,8 @@ interface Options {
   pad?: unknown;
   /** What answers for the run, where it is not what was packed. */
   source?: RunSource;
+  /** Hears which settings of the layout a person has changed. */
+  onSettings?: (values: Record<string, number | string>) => void;
 }
 
 export class RunPage {
@@ -205,6 +226,8 @@ export class RunPage {
       ...(noun === undefined ? {} : { noun }),
       labels: Array.from(labels),
       tracked: contents.tracked,
+      layouts: contents.layouts,
+      settings: contents.settings,
       kept: [
         ...(this.near ? (["nearest"] as const) : []),
         ...(`values/${view}/center.f32` in files ? (["values"] as const) : []),
@@ -216,7 +239,7 @@ export class RunPage {
     };
     const other = beside && { run: beside.run, begun: beside.begun };
     const linked = { link: "before", links_views: view === "live" };
-    this.workbench.update({
+    const data = {
       maps: other
         ? [
             { ...map, ...linked },
@@ -232,7 +255,11 @@ export class RunPage {
       ...(contents.plain ? {} : { scores: { ...source, view: "live" } }),
       has_loss: true,
       pad: options.pad,
-    });
+    };
+    const setTriggerValue = (name: string, value: unknown) => {
+      if (name === "settings") options.onSettings?.((value as { values: Record<string, number | string> }).values);
+    };
+    this.workbench.update(data, { setStateValue: () => {}, setTriggerValue });
   }
 
   private get hasNeighbors(): boolean {

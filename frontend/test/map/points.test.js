@@ -69,7 +69,7 @@ test("between two known steps they are on the straight way, and before and after
 function setUp(data = { projects: true }) {
   const model = new Model(["a", "b"], new Uint16Array(6), 6);
   const { store } = model;
-  const state = { data, model, store, trouble: null };
+  const state = { data, model, store, trouble: null, alone: null, subset: data.subset?.bits ?? null };
   const wishes = [];
   const subset = new Subset({
     state,

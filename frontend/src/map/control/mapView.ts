@@ -108,17 +108,18 @@ export class MapView {
       () => state.theme.still,
     ));
     const selection = (this.selection = new Selection({ state, scene, step: () => playback.shown?.step ?? null }));
-    const subset: Subset = new Subset({
-      state,
-      camera: scene.camera,
-      ask: (subset) => this.setTriggerValue("subset", subset),
-    });
     this.mover = new LayoutMover({
       state,
       scene,
       playback,
       ask: (asked) => this.setTriggerValue("settings", asked),
       refresh,
+    });
+    const subset: Subset = new Subset({
+      state,
+      camera: scene.camera,
+      ask: (subset) => this.setTriggerValue("subset", subset),
+      mover: this.mover,
     });
     const interaction = (this.interaction = new Interaction({
       state,
@@ -313,7 +314,7 @@ export class MapView {
     const { run, view } = state.data;
     const data = (state.data = expandProps(input));
     if (data.run !== run) this.hasMoved = false;
-    if (data.view === view) this.mover.release();
+    if (data.view === view && !state.alone) this.mover.release();
     state.theme = readTheme(stage);
     root.classList.toggle("dark", state.theme.dark);
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";

@@ -11,6 +11,7 @@ import type { Scene } from "../render/scene.ts";
 import { summary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
 import { noticesOf, statusOf } from "../ui/status.ts";
+import { METHODS } from "./layoutMover.ts";
 import type { MapLink } from "./linkedMaps.ts";
 
 /** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
@@ -77,12 +78,16 @@ export class StatePublisher {
     const { state, layout, scene, playback } = this.parts;
     const { timeline, player, open } = playback;
     const shown = playback.moved ?? playback.shown;
+    if (!playback.moved) state.alone = null; // the player was used
+    const { alone } = state;
+    const picture = alone && { method: alone.method, title: METHODS[alone.method], caution: "" };
+    const data = picture ? { ...state.data, picture, settings: alone.settings } : state.data;
     this.countClasses();
     within(layout.toolbar.node, "The toolbar", () => layout.toolbar.update(state, Boolean(scene.frame?.xyz)));
-    within(layout.settings.node, "The settings", () => layout.settings.update(state.data));
+    within(layout.settings.node, "The settings", () => layout.settings.update(data));
     within(layout.outline.node, "The table", () => layout.outline.update(state));
     layout.alarm.update(state, timeline, shown);
-    within(layout.footer.node, "The quality", () => layout.footer.update(state.data, timeline, shown, open));
+    within(layout.footer.node, "The quality", () => layout.footer.update(data, timeline, shown, open));
     within(layout.bar.node, "The player", () => layout.bar.update(timeline, player, state.theme, shown));
     layout.headline.update(state.data.title ?? "", layout.bar.words);
     // Until a new run has a frame of its own, the stage still holds the one before, faded.

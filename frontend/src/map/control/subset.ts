@@ -1,7 +1,8 @@
-// A few images projected alone, by the server, and the way back to all of them.
+// A few images projected alone, by the server or this page, and the way back to all of them.
 import { packBits, unpackBits } from "../../lib/base64.ts";
 import type { MapState } from "../data/state.ts";
 import type { CameraController } from "../render/cameraController.ts";
+import type { LayoutMover } from "./layoutMover.ts";
 
 const NOTHING = "Select some images first, with the lasso or the box; A then projects them alone.";
 const NOT_HERE = "Images are projected alone in Explore, once the training has ended.";
@@ -12,6 +13,7 @@ interface Parts {
   camera: Pick<CameraController, "goHome">;
   /** Ask the server for a map of these images, or of all. */
   ask: (subset: { bits: string | null }) => void;
+  mover: Pick<LayoutMover, "project" | "release">;
 }
 
 export class Subset {
@@ -22,31 +24,34 @@ export class Subset {
 
   /** Those that alone are on the map; null where all are. */
   get bits(): string | null {
-    return this.parts.state.data.subset?.bits ?? null;
+    return this.parts.state.subset;
   }
 
   /** Project the images that are selected, or shown alone. */
   project(): void {
-    const { state } = this.parts;
+    const { state, mover } = this.parts;
     const mask = state.model.selected ?? state.model.isolated;
-    if (!mask || !state.data.projects) {
+    const { projects, layouts } = state.data;
+    if (!mask || !(projects || layouts)) {
       state.trouble = mask ? NOT_HERE : NOTHING;
       return;
     }
     state.trouble = null;
     state.store.record();
+    if (!projects) return void mover.project(mask);
     this.request = packBits(mask);
     this.ask(this.request);
   }
 
   /** Show all images again; those that were alone are selected. */
   leave(): void {
-    const { state, camera } = this.parts;
+    const { state, camera, mover } = this.parts;
     if (!this.bits) return;
     const { store, model } = state;
     store.record();
     store.set({ isolated: null, selected: unpackBits(this.bits, model.n), reason: FROM_SUBSET_REASON });
-    this.ask(null);
+    if (state.alone) mover.release();
+    else this.ask(null);
     camera.goHome();
   }
 

@@ -1,5 +1,5 @@
 // Fills in the props that Python omits because they follow from others: a highlight should be small. Pure: no DOM.
-import type { MapProps } from "../../protocol.ts";
+import type { LayoutSetting, MapProps } from "../../protocol.ts";
 import { ROUTES } from "../../lib/server.ts";
 import type { Query } from "../math/queryMarker.ts";
 import type { PlacedQuery } from "../../lib/bus.ts";
@@ -16,12 +16,14 @@ export interface MapData extends Omit<MapProps, "values" | "kept"> {
   /** The address of a column, with {name}. */
   column_url?: string;
   renderer?: string | null;
+  /** The settings of each method by which the page projects a selection alone, where there is no server. */
+  layouts?: Record<string, LayoutSetting[]>;
   query: Query | null;
 }
 
 /** The props as sent, or in an exported page, which answers queries by itself. */
 export type MapInput = MapProps &
-  Pick<MapData, "dataset" | "frames_url" | "tracked_url" | "nearest_url" | "renderer"> & {
+  Pick<MapData, "dataset" | "frames_url" | "tracked_url" | "nearest_url" | "renderer" | "layouts"> & {
     query?: (Omit<Query, "neighbors"> & { neighbors: number[] }) | null;
   };
 

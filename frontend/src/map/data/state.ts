@@ -1,7 +1,8 @@
 // Shared state of a map's parts: the server's props, the items, and what is looked at. It has no behavior.
 import { readTheme, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Sprites } from "../../lib/sprites.ts";
-import type { ColumnInfo } from "../../protocol.ts";
+import type { LayoutSettings } from "../../projection/live.ts";
+import type { ColumnInfo, LayoutSetting } from "../../protocol.ts";
 import type { MapData } from "./expandProps.ts";
 import type { ShownImages, ViewStore } from "../../workbench/store.ts";
 import { Model } from "./model.ts";
@@ -25,6 +26,8 @@ export class MapState {
   trained = 0;
   /** How a projection stands that waits for a worker, in a sentence. */
   queued = "";
+  /** Images that this page itself projects alone: packed bits, and how they are drawn. */
+  alone: { bits: string; method: LayoutSettings["method"]; settings: LayoutSetting[] } | null = null;
   /** True if no point is in view. */
   astray = false;
   /** The error on this page, in a sentence. */
@@ -38,6 +41,11 @@ export class MapState {
   ) {
     this.theme = readTheme(node);
     this.model = new Model([], null, 0, undefined, store);
+  }
+
+  /** The images that alone are on the map, as packed bits; null where all are. */
+  get subset(): string | null {
+    return this.alone?.bits ?? this.data.subset?.bits ?? null;
   }
 
   /** True if classes are named on the map. */

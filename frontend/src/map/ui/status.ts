@@ -16,7 +16,7 @@ const CONTOURS: Record<string, string> = {
  * images; `note`: what is to be known of the frame.
  */
 export function statusOf(
-  { data, model, images, trained, contours, astray, trouble, queued }: MapState,
+  { subset, model, images, trained, contours, astray, trouble, queued }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
@@ -29,7 +29,7 @@ export function statusOf(
   const all = count < model.n ? `${grouped(visible)} of ${counted(model.n, model.noun)}` : counted(visible, model.noun);
   parts.push(visible < count ? `${grouped(visible)} of ${grouped(count)} shown` : all);
   if (frame.outside) parts.push(`${grouped(frame.outside)} too far away for this map, drawn at its edge`);
-  if (data.subset) parts.push("projected alone");
+  if (subset) parts.push("projected alone");
   if (model.isolated) parts.push("X or the button shows all again");
   if (images === "train") parts[0] += ", faint";
   if (trained) parts.push(`rings: ${grouped(trained)} training images`);

@@ -93,13 +93,13 @@ export class Toolbar {
   }
 
   update(state: MapState, solid: boolean): void {
-    const { data, mode, names, trails, density, pictures, images, markers, model, sprites } = state;
+    const { data, subset, mode, names, trails, density, pictures, images, markers, model, sprites } = state;
     const { canUndo, canRedo } = state.store;
     const { tools } = this;
-    this.choices.hidden = ![canUndo, canRedo, model.selected, model.isolated, data.subset].some(Boolean);
+    this.choices.hidden = ![canUndo, canRedo, model.selected, model.isolated, subset].some(Boolean);
     tools.isolate.hidden = !(model.selected ?? model.isolated);
-    tools.subset.hidden = tools.isolate.hidden || !data.projects; // a page without a server projects nothing
-    tools.whole.hidden = !data.subset;
+    tools.subset.hidden = tools.isolate.hidden || !(data.projects || data.layouts);
+    tools.whole.hidden = !subset;
     tools.pictures.hidden = !sprites;
     tools.images.hidden = !data.events_url; // a page without a server has no training images
     updateAttribute(tools.undo, "aria-disabled", !canUndo);
