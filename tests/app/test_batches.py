@@ -110,6 +110,7 @@ def test_batch_positions_use_the_last_snapshot_while_the_run_trains(client, here
     assert answer.json()["view"] == "plane"
 
 
+@pytest.mark.slow
 def test_the_sheet_of_a_batch_holds_its_training_images(client, told):
     answer = client.get(f"/dmlviz/runs/{told.id}/batches/3.png")
     assert answer.headers["content-type"] == "image/png"
@@ -149,6 +150,7 @@ def test_a_batch_that_was_not_recorded_is_one_sentence(client, told, path):
     assert "Traceback" not in answer.text
 
 
+@pytest.mark.slow
 def test_a_batch_of_other_images_or_classes_is_one_sentence(client, run):
     with RecordWriter(run) as writer:
         recorder = RunRecorder(writer, run, np.asarray(run.labels))

@@ -526,6 +526,7 @@ def test_a_recording_with_an_alarm_opens_on_the_map_of_its_steps(here, monkeypat
     assert Page(run=recording.run.id).data("map")["view"] == "live"
 
 
+@pytest.mark.slow
 def test_a_recording_says_how_long_its_training_was(recorded):
     page = Page(run=recorded.id)
     for word in ("Recorded from another program, 20", "10 points", "**1 step**"):

@@ -72,6 +72,7 @@ def test_a_lab_runs_on_the_data_of_now(here, run, monkeypatch):
     assert started == [last]
 
 
+@pytest.mark.slow
 def test_the_rows_that_are_selected_are_those_of_the_filter_of_now(here, tmp_path):
     columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "name": list("abcdefghi")}
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
@@ -84,6 +85,7 @@ def test_the_rows_that_are_selected_are_those_of_the_filter_of_now(here, tmp_pat
     assert page.session_state["page.explore"].seen.selected == Selection.of(run.config.dataset, np.array([1, 4, 7]))
 
 
+@pytest.mark.slow
 def test_the_table_lists_the_selection_in_the_order_of_a_column(here, tmp_path):
     columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "price": np.arange(9.0)[::-1]}
     parquet.write_table(pa.table(columns), tmp_path / "t.parquet")

@@ -29,6 +29,7 @@ def epochs(page):
     return next((box.options for box in page.selectbox if box.label == "Epoch"), None)
 
 
+@pytest.mark.slow
 def test_imported_vectors_have_no_epochs_to_choose(here):
     table = pyarrow.table({"x": [*range(20)], "y": [*range(20)], "z": [1.5] * 20, "q": [2.5] * 20})
     own = add_data(table, vector="x,y,z,q", data=here.data, runs=here.runs.folder, report=str)
@@ -73,6 +74,7 @@ def test_whatever_the_page_asks_of_points_without_pictures_is_answered(client, v
         assert client.get(f"/dmlviz/runs/{vectors.id}/{path}").status_code == 200, path
 
 
+@pytest.mark.slow
 def test_recorded_points_are_not_called_test_images(here):
     points, labels = np.random.default_rng(0).normal(size=(30, 5)), np.arange(30) % 3
     spec = recorded_dataset("mine", None, labels, ("a", "b", "c"))

@@ -111,6 +111,7 @@ def test_where_the_run_cannot_be_resolved_the_settings_stand(here, run, monkeypa
     assert "workbench" in parts(pages.run(page))
 
 
+@pytest.mark.slow
 def test_a_click_that_fails_leaves_the_whole_page(here, run, monkeypatch):
     page = pages.open_page(run=run.id)
     with monkeypatch.context() as patch:

@@ -11,6 +11,7 @@ from dmlviz.projection.affinities import conditional_probabilities
 from dmlviz.projection.alignment import align_by
 from dmlviz.projection.euclidean_form import nearest_others
 
+pytestmark = pytest.mark.slow
 N, PERPLEXITY, NEIGHBORS, ITERATIONS = 300, 20, 12, 600
 MIN_DIST = (0.1, 0.0, 0.5, 0.99)
 

@@ -127,6 +127,7 @@ def test_a_map_that_is_asked_for_by_its_name_is_of_the_last_kept_step(ended):
     assert re.search(said, ui.messages.all()["map.step"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [float("nan"), float("inf"), np.float32("nan")])
 def test_a_recorded_loss_that_is_no_number_raises_the_alarm_of_a_trained_one(loss, tmp_path):
     with warnings.catch_warnings(record=True) as told:

@@ -102,6 +102,7 @@ def test_labels_that_are_all_missing_have_no_scores():
             metrics.evaluate(POINTS, labels, rows=rows)
 
 
+@pytest.mark.slow
 def test_a_recording_leaves_them_out_of_its_scores(tmp_path):
     with dmlviz.record("half", labels=MISSING["NaN among texts"], runs=tmp_path) as recording:
         recording.snapshot(0, POINTS)
