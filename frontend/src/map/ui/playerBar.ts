@@ -68,10 +68,8 @@ export class PlayerBar {
     this.track = h("div", slider, h("div", "rail", this.fill), this.ticks, this.knob);
     this.live = button("live", "Jump to the newest frame", () => on.seek(Infinity), "Live");
     this.speed = button("speed", "Speed", () => on.speed());
-    this.refit = explain(
-      button("refit", REFIT, () => on.refit(), "Align each frame"),
-      "align-each-frame",
-    );
+    this.refit = button("refit", REFIT, () => on.refit(), "Align each frame");
+    explain(this.refit, "align-each-frame");
     const parts = [this.play, this.back, this.forward, this.track, this.label, this.live, this.refit, this.speed];
     this.node = h("div", "player", ...parts);
     this.listen();
