@@ -6,6 +6,9 @@ import { fetchServer, refusal, ROUTES } from "./server.ts";
 const moments = new Map<string, number | null>();
 bus.on("frame", ({ run, moment }) => void moments.set(run, moment));
 
+/** Whether a map has shown a run; before its first step there are no neighbors to ask for. */
+export const isOnMap = (run: string): boolean => moments.has(run);
+
 /** The step that the map of a run shows; null at its end. */
 export const momentOf = (run: string): number | null => moments.get(run) ?? null;
 

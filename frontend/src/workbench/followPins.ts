@@ -1,7 +1,7 @@
 // Fetches the neighbors of a pinned image at once; maps and inspectors show the same answer.
 import { bus, type PinnedNeighbors } from "../lib/bus.ts";
 import { messageOf } from "../lib/format.ts";
-import { fetchNeighbors, momentOf } from "../lib/neighbors.ts";
+import { fetchNeighbors, isOnMap, momentOf } from "../lib/neighbors.ts";
 import type { ViewStore } from "./store.ts";
 
 const answers = new Map<string, PinnedNeighbors>();
@@ -13,13 +13,14 @@ export const pinnedNeighbors = (run: string): PinnedNeighbors | null => answers.
 export function followPins(store: ViewStore, isShown: (run: string) => boolean): () => void {
   const requests = new Map<
     string,
-    { item: number | null; step: number | null; waits: boolean; under: AbortController }
+    { item: number | null; step?: number | null; waits: boolean; under: AbortController }
   >();
 
   const ask = (run: string, item: number | null) => {
     if (!isShown(run)) return;
     const under = new AbortController();
     requests.get(run)?.under.abort();
+    if (item !== null && !isOnMap(run)) return void requests.set(run, { item, waits: false, under });
     const request = { item, step: momentOf(run), waits: item !== null, under };
     requests.set(run, request);
     const publish = (answer: PinnedNeighbors) => {
@@ -40,7 +41,7 @@ export function followPins(store: ViewStore, isShown: (run: string) => boolean):
   };
   /** Ask at the step that the map shows now, one question at a time: steps are left out, never queued. */
   const keepUp = (run: string) => {
-    const { item = null, step = null, waits } = requests.get(run) ?? {};
+    const { item = null, step, waits } = requests.get(run) ?? {};
     if (item !== null && !waits && step !== momentOf(run)) ask(run, item);
   };
   const again = ({ run }: { run: string }) => {

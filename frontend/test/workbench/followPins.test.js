@@ -12,9 +12,12 @@ const settled = () => new Promise((done) => setTimeout(done, 5));
 const { fetch } = globalThis;
 let stop = () => {};
 
+const shows = (run, moment = null) => bus.emit("frame", { run, moment });
+
 /** Follow pins of run "a"; each question waits in the list until it is answered. */
 function asked() {
   const questions = [];
+  shows("a");
   globalThis.fetch = (url, { signal }) =>
     new Promise((done) => {
       const answer = (found) => done(Response.json(found));
@@ -79,4 +82,22 @@ test("runs that are not shown and stopped pages ask nothing", async () => {
   stop();
   bus.emit("pinned", { run: "a", item: 3 });
   assert.equal(questions.length, 0);
+});
+
+test("a run of which the map has shown nothing yet is asked with its first step", async () => {
+  asked();
+  const urls = [];
+  globalThis.fetch = (url) => (urls.push(url), Promise.resolve(Response.json({ item: 3 })));
+  stop();
+  stop = followPins(pageStore, () => true);
+  bus.emit("pinned", { run: "new", item: 3 });
+  bus.emit("embedded", { run: "new" });
+  await settled();
+  assert.deepEqual(urls, []);
+  shows("new", 10);
+  await settled();
+  assert.deepEqual(
+    urls.map((url) => url.split("runs/")[1]),
+    ["new/neighbors/3.json?metric=euclidean&step=10"],
+  );
 });
