@@ -131,9 +131,15 @@ def test_numbers_that_a_map_cannot_hold_are_refused(unit):
         lambda x: torch.nn.Parameter(torch.tensor(x)),
     ],
 )
-def test_numbers_are_read_however_a_library_holds_them(held, tmp_path):
-    values, labels = np.arange(24, dtype=np.float32).reshape(8, 3) ** 2 % 11, np.arange(8) % 2
+def test_numbers_are_read_however_a_library_holds_them(held):
+    values = np.arange(24, dtype=np.float32).reshape(8, 3) ** 2 % 11
     np.testing.assert_array_equal(to_numbers(held(values)), values)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("held", [sparse.csr_matrix, lambda x: torch.tensor(x).to_sparse()])
+def test_a_recording_reads_what_numbers_are_read_from(held, tmp_path):
+    values, labels = np.arange(24, dtype=np.float32).reshape(8, 3) ** 2 % 11, np.arange(8) % 2
     with dmlviz.record("held", labels=labels, runs=tmp_path) as recording:
         recording.snapshot(0, held(values))
     np.testing.assert_array_equal(recording.run.embeddings, values)

@@ -64,10 +64,11 @@ def _terms(loss: str, x: Any, y: Sequence[int], **params: Any) -> Any:
     """Return the terms of a loss of dmlviz on points x with classes y, as a tensor; of triplets only the first."""
     import torch
 
-    from dmlviz.losses import build
+    from dmlviz.losses import LOSSES, build
     from dmlviz.miners.tuples import Triplets
 
-    tuples = Triplets(*torch.tensor([[0], [1], [2]])) if loss == "triplet" else None
+    of_triplets = LOSSES[loss].for_params({}).tuple_kinds == {"triplets"}
+    tuples = Triplets(*torch.tensor([[0], [1], [2]])) if of_triplets else None
     return build(loss, reduction="none", **params)(x, torch.tensor(y), tuples)
 
 

@@ -29,11 +29,10 @@ _MODULES: Mapping[type[nn.Module], str] = {  # the words of a layer, with its at
 }
 # Functions of torch that are drawn: of one input, which follow the layer before; with a place of their own; of several.
 _AFTER = {
-    "relu": "ReLU", "prelu": "PReLU", "gelu": "GELU", "leaky_relu": "leaky ReLU", "silu": "SiLU", "sigmoid": "sigmoid",
-    "tanh": "tanh", "softmax": "softmax", "log_softmax": "log softmax", "max_pool2d": "pooling", "dropout": "dropout",
-    "normalize": "length 1", "adaptive_avg_pool2d": "average of all places", "batch_norm": "batch normalization",
-    "layer_norm": "layer normalization",
-}  # fmt: skip
+    "relu": "ReLU", "prelu": "PReLU", "gelu": "GELU", "leaky_relu": "leaky ReLU", "silu": "SiLU",
+    "max_pool2d": "pooling", "normalize": "length 1", "adaptive_avg_pool2d": "average of all places",
+    "batch_norm": "batch normalization", "layer_norm": "layer normalization",
+} | {name: name.replace("_", " ") for name in ("sigmoid", "tanh", "softmax", "log_softmax", "dropout")}  # fmt: skip
 _ALONE = {
     "linear": "linear", "conv2d": "convolution", "avg_pool2d": "averages", "interpolate": "resized",
     "__getitem__": "cut out", "scaled_dot_product_attention": "attention", "cross_entropy": "cross-entropy",

@@ -175,7 +175,7 @@ def test_a_net_of_a_plug_in_is_drawn_as_one_of_the_catalog():
         assert [layer.shape for layer in found.layers] == [(3, 12, 12), (5,)]
         assert found.weights == 3 * 144 * 5 + 5
     finally:
-        del NETS.plugged["drawn_net"]
+        NETS.remove("drawn_net")
 
 
 @pytest.mark.parametrize("name", LOSSES)
