@@ -20,6 +20,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schema", "files"), CHECKED, ids=[schema for schema, _ in CHECKED])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of older versions of check-jsonschema, at import
 def test_files_are_what_their_schema_asks_for(schema, files):
@@ -30,6 +31,7 @@ def test_files_are_what_their_schema_asks_for(schema, files):
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_asked_for_by_name():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [line for name, lines in project["optional-dependencies"].items() if name != "test" for line in lines]

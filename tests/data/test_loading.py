@@ -306,6 +306,7 @@ def test_idx_files_are_read_plain_or_compressed(tmp_path: Path, suffix: str) -> 
     assert (mnist.size, mnist.channels) == (28, 1)
 
 
+@pytest.mark.slow
 @needs_mnist
 def test_mnist_loads_in_its_official_order_at_once() -> None:
     load("mnist", SHARED)

@@ -85,6 +85,7 @@ def test_numbers_show_the_digits_that_they_are_called_after() -> None:
         assert sorted(split.labels[:100]) == list(range(100)), "one of each class first, for max_train_images"
 
 
+@pytest.mark.slow
 def test_identities_are_never_in_both_parts_and_each_camera_sees_each_one(root: Path) -> None:
     data = load("identities", root)
     spec = DATASETS["identities"]

@@ -154,6 +154,7 @@ def test_the_search_leaves_out_the_querys_own_camera(root: Path) -> None:
     assert one_point["rank1"][1:].max() == 0, "of equally near pictures the wrong ones come first"
 
 
+@pytest.mark.slow
 def test_few_shot_intervals_are_those_of_scipy(root: Path) -> None:
     folder = first_result("few-shot", root).folder
     assert folder is not None

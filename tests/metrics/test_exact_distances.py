@@ -50,6 +50,7 @@ def test_mean_distances_of_tight_classes_equal_the_loop(kind):
     assert got["mean_negative_distance"] == pytest.approx(apart[labels[:, None] != labels].mean(), rel=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 99), st.integers(1, 70), st.floats(-9, 0), st.floats(-6, 3), st.sampled_from(KINDS))
 def test_every_distance_is_right_relative_to_itself(seed, d, spread, offset, kind):

@@ -240,6 +240,7 @@ def test_few_points_have_all_others_as_neighbors():
     assert (np.sort(table.indices, axis=1) == [[j for j in range(12) if j != i] for i in range(12)]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 16, 64])
 def test_queries_find_the_points_that_an_exact_search_finds(d, monkeypatch):
     points = clusters(n=12_000, d=d)

@@ -45,6 +45,7 @@ def test_a_map_is_the_same_on_any_number_of_threads(digits, config, monkeypatch)
     np.testing.assert_array_equal(maps[0], maps[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=ids)
 def test_a_map_of_many_points_names_the_recall_of_its_index_and_is_measured_by_exact_neighbors(config, monkeypatch):
     random = np.random.default_rng(0)

@@ -157,6 +157,7 @@ def test_parameters_change_between_updates():
         LiveProjection(ProjectionConfig(method="tsne", engine="reference"))
 
 
+@pytest.mark.slow
 def test_attraction_leads_from_clusters_to_a_continuum_on_the_same_layout():
     """As Böhm, Berens and Kobak (JMLR 2022, figure 1): the more attraction, the smaller the map and its clusters."""
     follower, sizes = live("tsne"), []

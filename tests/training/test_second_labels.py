@@ -80,6 +80,7 @@ def test_training_passes_the_models_of_the_batch(identities, monkeypatch):
     assert trainer.fixed_tuples is None, "validation images have no second labels in the loss"
 
 
+@pytest.mark.slow
 def test_a_run_with_second_labels_is_recorded_and_read(identities, tmp_path):
     runs = Runs(tmp_path / "runs", bundled=tmp_path / "bundled")
     for sides, scored in (({"a": "triplet", "b": "softmax"}, False), ({"a": "arcface", "b": "softmax"}, True)):
