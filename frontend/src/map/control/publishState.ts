@@ -123,7 +123,7 @@ export class StatePublisher {
       pinned: model.pinned ?? "",
       selected: model.selected ? sum(model.selected) : 0,
       playing: player.playing,
-      state: playback.isOf(data.run, pid) ? timeline.state : "waiting",
+      state: !playback.isOf(data.run, pid) ? "waiting" : timeline.queue?.phase === "queued" ? "queued" : timeline.state,
       mode,
       dims: scene.frame?.xyz ? 3 : 2,
       turned: orbit.version,
