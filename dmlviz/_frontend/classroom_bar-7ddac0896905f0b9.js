@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.workbench/page-ba80edcd2efa011d.js";

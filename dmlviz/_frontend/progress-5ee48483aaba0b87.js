@@ -1,1 +1,0 @@
-export { progress as default } from "../dmlviz.workbench/page-ba80edcd2efa011d.js";

@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-ba80edcd2efa011d.js";

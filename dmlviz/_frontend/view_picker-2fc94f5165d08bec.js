@@ -1,1 +1,0 @@
-export { view_picker as default } from "../dmlviz.workbench/page-ba80edcd2efa011d.js";
