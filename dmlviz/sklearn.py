@@ -349,6 +349,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
 
 
 def _rows(X: Any) -> Any:
+    if np.ma.is_masked(X):
+        raise UserError(
+            f"X has a number in every cell; got {np.ma.count_masked(X):,} masked ones: fill them in, as SimpleImputer "
+            "does, or leave their rows out."
+        )
     return to_numbers(X) if hasattr(X, "detach") else X  # a tensor of any type and device
 
 

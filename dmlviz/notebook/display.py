@@ -17,6 +17,7 @@ from dmlviz.export.contents import RunExport, SpriteSheets
 from dmlviz.export.page_contents import RunContents, live_contents, page_contents
 from dmlviz.jobs.follower import Follower
 from dmlviz.notebook.widget import MapWidget
+from dmlviz.ops.labels import is_missing
 from dmlviz.recording.inputs import read_embeddings, read_labels, recorded_dataset, to_numpy
 from dmlviz.recording.pictures import to_pictures
 from dmlviz.recording.run_writer import RunPlan, RunWriter
@@ -146,7 +147,7 @@ def _read_classes(labels: Any, classes: Sequence[Any] | None, n: int) -> tuple[n
     """Return class IDs (n) and names of labels of any kind, as `dmlviz.add_data` reads them: missing ones are gray."""
     if labels is None:
         return read_labels(None, classes, n)
-    array = to_numpy(labels)
+    array = np.ma.getdata(labels) if np.ma.isMaskedArray(labels) else to_numpy(labels)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.shape != (n,):
@@ -156,7 +157,8 @@ def _read_classes(labels: Any, classes: Sequence[Any] | None, n: int) -> tuple[n
         )
     if array.dtype.kind in "mM":
         array = np.where(np.isnat(array), "", array.astype(str))
-    array = np.array([None if _is_missing(label) else label for label in array.tolist()], object)
+    pairs = zip(array.tolist(), is_missing(labels).ravel(), strict=True)
+    array = np.array([None if missing else label for label, missing in pairs], object)
     if classes is None:
         return class_ids(array, "labels")
     given = array != None  # noqa: E711 -- item by item
@@ -169,13 +171,6 @@ def _read_classes(labels: Any, classes: Sequence[Any] | None, n: int) -> tuple[n
         )
     ids = np.where(given, array, len(names)).astype(np.int64)
     return ids, names if given.all() else (*names, UNLABELED)
-
-
-def _is_missing(label: Any) -> bool:
-    try:
-        return label is None or bool(label != label)  # NaN, NaT
-    except TypeError:  # pandas' NA is neither
-        return True
 
 
 def _content_id(points: np.ndarray) -> str:

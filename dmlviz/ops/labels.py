@@ -16,7 +16,7 @@ def is_missing(labels: Any) -> np.ndarray:
         >>> is_missing(["a", None, float("nan"), " "]).tolist()
         [False, True, True, True]
     """
-    array = np.asarray(labels.detach().cpu() if hasattr(labels, "detach") else labels)
+    array = _array(labels, "labels")
     masked = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else False
     if array.dtype.kind in "biu":
         found = np.zeros(array.shape, bool)
@@ -28,7 +28,7 @@ def is_missing(labels: Any) -> np.ndarray:
 
 
 def _is_missing(label: Any) -> bool:
-    if label is None or type(label).__name__ == "NAType":  # that of pandas, which is neither equal nor unequal
+    if label is None or label is np.ma.masked or type(label).__name__ == "NAType":  # pandas' NA, neither equal nor not
         return True
     if isinstance(label, str | bytes):
         return not label.strip()
@@ -113,6 +113,8 @@ def _array(values: Any, name: str) -> np.ndarray:
         values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
     if isinstance(values, list | tuple) and any(hasattr(value, "detach") for value in values):
         values = [value.item() if hasattr(value, "detach") and value.numel() == 1 else value for value in values]
+    if isinstance(values, list | tuple) and any(value is np.ma.masked for value in values):  # NumPy writes nan or "--"
+        values = [None if value is np.ma.masked else value for value in values]
     try:
         array = np.asarray(values)
     except (ValueError, TypeError):

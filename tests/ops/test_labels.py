@@ -11,9 +11,9 @@ import torch
 
 from dmlviz import losses, metrics, miners
 from dmlviz.errors import UserError
-from dmlviz.ops.labels import read_labels
+from dmlviz.ops.labels import is_missing, read_labels
 from dmlviz.recording.inputs import read_labels as read_recorded
-from dmlviz.sklearn import MetricLearner
+from dmlviz.sklearn import TSNE, MetricLearner
 
 Y = np.arange(24) % 6
 NAMES = np.array(["zero", 'one, "two"', "ü", "3", "1e5", "a" * 300])[Y]
@@ -135,6 +135,27 @@ def test_what_learns_from_labels_refuses_those_that_are_missing(take, first):
     )
     with pytest.raises(UserError, match="at index 0: label every embedding, or leave it out"):
         take(labels)
+
+
+@pytest.mark.filterwarnings("error")  # of NumPy, where it takes a masked element for a number
+@pytest.mark.parametrize("values", [Y, Y[:, None], Y * 1.0, NAMES, NAMES.astype(object)], ids=str)
+@pytest.mark.parametrize("held", [lambda x: x, lambda x: [*x.ravel()], lambda x: np.array([*x.ravel()], object)])
+def test_what_is_masked_is_missing_however_it_is_held(values, held):
+    masked = held(np.ma.masked_array(values, mask=(Y == 1).reshape(values.shape)))
+    assert is_missing(masked).ravel().tolist() == (Y == 1).tolist()
+    assert (read_labels(masked, missing=True)[0] < 0).tolist() == (Y == 1).tolist()
+    assert of_scores(masked) == of_scores([None if y == 1 else int(y) for y in Y])
+    for take in (of_loss, of_miner, of_learner):
+        with pytest.raises(UserError, match="at index 1: label every embedding, or leave it out"):
+            take(masked)
+
+
+def test_a_learner_refuses_masked_numbers():
+    masked = np.ma.masked_array(X.numpy(), mask=np.eye(24, 8, dtype=bool))
+    learner = MetricLearner(max_iter=2, random_state=0).fit(X, Y)
+    for take in (lambda: MetricLearner().fit(masked, Y), lambda: learner.predict(masked), lambda: TSNE().fit(masked)):
+        with pytest.raises(UserError, match="got 8 masked ones: fill them in"):
+            take()
 
 
 def test_a_class_keeps_its_label():
