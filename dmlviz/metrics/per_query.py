@@ -9,7 +9,6 @@ from dmlviz.errors import UserError
 from dmlviz.metrics import retrieval
 from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.inputs import LabeledEmbeddings, read
-from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.ops.squared_distances import single_threaded_blas
 
 
@@ -67,6 +66,8 @@ def evaluate_per_query(embeddings: Any, labels: Any, near: bool = False) -> PerQ
 
 def _rank_nearest(points: LabeledEmbeddings) -> retrieval.RetrievalResult:
     """Rank only the 5 nearest of each query; where distances are equal up to rounding, as `rank_gallery` does."""
+    from dmlviz.ops.nearest_neighbors import NearestNeighbors  # FAISS: here, as in clustering
+
     ranking = retrieval.Ranker(points, None).ranking()
     queries, k = ranking.queries, ranking.nearest.shape[1]
     distances, nearest = (found[queries] for found in NearestNeighbors(points.points).others(k + 1))
