@@ -19,6 +19,7 @@ def test_a_lab_is_found_run_to_its_figure_and_kept(person):
         expect(page.get_by_role("link", name=f"{lab.title} {lab.question}")).to_be_visible()
     page.get_by_role("link", name="Counting How large").click()
     expect(page).to_have_url(re.compile("lab=counting"))
+    expect(page.get_by_role("heading", name="Keep")).to_be_visible()  # the page's last part
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_text("Done: 3 trials.")).to_be_visible()
     page.get_by_role("button", name="no", exact=True).click()
