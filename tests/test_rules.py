@@ -53,6 +53,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"dataset": "custom-000000000000000c", "net": "mlp", "augmentation": {"rotate": 15.0}},
     {"dataset": "custom-000000000000000c", "net": "mlp", "unfrozen_blocks": 2, "frozen_batch_norm": True},
     {"miner": "all_pairs"},
+    {"augmentation": {"hue": 0.2}},
     {"net": "protonet", "frozen_batch_norm": True},
 ]
 

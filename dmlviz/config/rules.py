@@ -209,6 +209,15 @@ RULES = (
         to=("dataset", "unfrozen_blocks"),
     ),
     Rule(
+        lambda s: "hue" in s.augmentation and s.dataset_spec.channels == 1,
+        lambda s: (
+            f"The images of {s.dataset_spec.title} are gray and have no hue; got the augmentation hue = "
+            f"{s.augmentation['hue']:g}: leave it out, or use jitter for brightness and contrast."
+        ),
+        gives_way=("views", "augmentation"),
+        to=("dataset",),
+    ),
+    Rule(
         lambda s: s.second_labels and not s.loss_spec.parts(s.loss_params),
         "Second labels are for the second loss of a sum; got {second_labels} for {loss}: use weighted_sum, or no "
         "second_labels.",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from pydantic import model_validator
 
 from dmlviz.catalog.backbones import BACKBONES
-from dmlviz.catalog.datasets import DATASETS, SAMPLERS
+from dmlviz.catalog.datasets import DATASETS, SAMPLERS, usual_strengths
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, nets_for
@@ -55,8 +55,8 @@ WITHOUT_LABELS: dict[str, Any] = {
     "batch_size": 256,
     "views": 2,
     "steps": 1000,
-    "augmentation": {"crop": 0.5, "shift": 0.1, "rotate": 15.0, "erase": 0.2},
 }
+USUAL = "usual"  # for the augmentation that suits the data
 
 
 _KEPT = {"dataset", "loss", "loss_params", "embedding_dim", "use_labels"}  # whatever a loss recommends
@@ -107,6 +107,9 @@ class TrainConfig(TrainFields):
         """
         changed = {name for name, value in changes.items() if getattr(self, name, None) != value}
         fields = self.model_dump(mode="json")
+        if self.augmentation == usual_strengths(self.dataset_spec):  # of other data it is another one
+            fields |= {"augmentation": USUAL} if self.use_labels else {}
+            fields = fields if self.use_labels else {name: fields[name] for name in fields if name != "augmentation"}
         if changed & {"loss", "use_labels"}:
             usual = self._recommended
             fields = {
@@ -169,7 +172,7 @@ class TrainConfig(TrainFields):
         defaults = loss.recommended_in(dimensions if isinstance(dimensions, int) else 0)
         defaults = {"normalize": True, **defaults} if loss.on_sphere else defaults
         if fields.get("use_labels") is False:
-            defaults = {**defaults, **WITHOUT_LABELS, **loss.without_labels}
+            defaults = {**defaults, **WITHOUT_LABELS, "augmentation": USUAL, **loss.without_labels}
         if "loss_params" in defaults and isinstance(params, Mapping):
             defaults["loss_params"] = {**defaults["loss_params"], **params}
             fields = {name: value for name, value in fields.items() if name != "loss_params"}
@@ -180,7 +183,8 @@ class TrainConfig(TrainFields):
             defaults["net"] = nets[0]
         for name, most in dataset.most.items():
             defaults[name] = min(defaults.get(name, cls.model_fields[name].default), most)
-        return {**defaults, **fields}
+        merged = {**defaults, **fields}
+        return {**merged, "augmentation": usual_strengths(dataset)} if merged.get("augmentation") == USUAL else merged
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.datasets import AUGMENTATION, DATASETS
 from dmlviz.data import Dataset, Split
 
 MAX_DRAWS = 64  # random draws a batch; images of larger batches share them, as one transform of one image costs 0.2 ms
@@ -53,15 +53,20 @@ def _transform(strengths: Mapping[str, float], size: int, background: float, col
     from torchvision.transforms import v2
 
     steps: list[nn.Module] = []
-    if crop := strengths.get("crop"):
-        steps.append(v2.RandomResizedCrop(size, scale=(1 - crop, 1.0), antialias=True))
-    shift, rotate = strengths.get("shift", 0.0), strengths.get("rotate", 0.0)
+    strengths = AUGMENTATION.with_defaults(strengths)
+    if strengths["flip"]:
+        steps.append(v2.RandomHorizontalFlip(strengths["flip"]))
+    if strengths["crop"]:
+        ratio = strengths["ratio"]
+        steps.append(v2.RandomResizedCrop(size, (1 - strengths["crop"], 1.0), (1 / ratio, ratio), antialias=True))
+    shift, rotate = strengths["shift"], strengths["rotate"]
     if shift or rotate:
         bilinear = v2.InterpolationMode.BILINEAR
         steps.append(v2.RandomAffine(rotate, (shift, shift), interpolation=bilinear, fill=background))
-    if jitter := strengths.get("jitter"):
-        steps.append(v2.ColorJitter(jitter, jitter, jitter if color else None))
-    if erase := strengths.get("erase"):
+    jitter, hue = strengths["jitter"], strengths["hue"]
+    if jitter or hue:
+        steps.append(v2.ColorJitter(jitter or None, jitter or None, (jitter or None) if color else None, hue or None))
+    if erase := strengths["erase"]:
         steps.append(v2.RandomErasing(0.5, scale=(min(0.02, erase), erase), value=background))
     transform: nn.Module = v2.Compose(steps)
     return transform

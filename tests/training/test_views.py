@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from dmlviz import losses
+from dmlviz.catalog.dataset_spec import DatasetSpec
+from dmlviz.catalog.datasets import AUGMENTATION, DATASETS, may_not_mirror, usual_strengths
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split
 from dmlviz.errors import UserError
@@ -22,22 +24,76 @@ from dmlviz.training.tuple_difficulty import classify_tuples
 UNLABELED = {"use_labels": False, "batch_size": 20, "steps": 3}
 
 
-def augmentation(seed: int = 0, **strengths: float) -> Augmentation:
-    return Augmentation(strengths, size=12, background=0.0, color=False, seed=seed)
+def augmentation(seed: int = 0, color: bool = False, size: int = 12, **strengths: float) -> Augmentation:
+    return Augmentation(strengths, size=size, background=0.0, color=color, seed=seed)
 
 
-@pytest.mark.parametrize("name", ["crop", "shift", "rotate", "erase", "jitter"])
-def test_each_strength_changes_pictures_alike_for_equal_seeds(name: str) -> None:
-    images = torch.rand(MAX_DRAWS + 6, 1, 12, 12, generator=torch.Generator().manual_seed(0))
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("name", [one.name for one in AUGMENTATION.parameters if one.name != "ratio"])
+def test_each_strength_changes_pictures_alike_for_equal_seeds(name: str, channels: int) -> None:
+    if name == "hue" and channels == 1:
+        pytest.skip("refused: see below")
+    images = torch.rand(MAX_DRAWS + 6, channels, 12, 12, generator=torch.Generator().manual_seed(0))
     before = torch.get_rng_state()
-    first, again, other = (augmentation(seed, **{name: 0.4})(images) for seed in (0, 0, 1))
+    first, again, other = (augmentation(seed, channels == 3, **{name: 0.4})(images) for seed in (0, 0, 1))
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert first.shape == images.shape
     assert 0 <= first.min() <= first.max() <= 1
-    drawn = augmentation(0, **{name: 0.4})
+    drawn = augmentation(0, channels == 3, **{name: 0.4})
     assert not torch.equal(drawn(images), drawn(images))  # differently every time
+    one = images[:, :, :1, :1]
+    assert augmentation(0, channels == 3, size=1, **{name: 0.4})(one).shape == one.shape
+
+
+def test_a_flip_mirrors_left_to_right_the_share_that_was_asked_for() -> None:
+    images = torch.rand(MAX_DRAWS, 1, 12, 12)
+    assert torch.equal(augmentation(0, flip=1.0)(images), images.flip(-1))
+    mirrored = sum(torch.equal(a, b.flip(-1)) for a, b in zip(augmentation(0, flip=0.5)(images), images, strict=True))
+    assert 0.3 * MAX_DRAWS < mirrored < 0.7 * MAX_DRAWS
+
+
+def test_the_ratio_says_how_far_a_crop_is_stretched() -> None:
+    images = torch.rand(8, 1, 12, 12)
+    square, usual, wide = (augmentation(0, crop=0.5, **more)(images) for more in ({"ratio": 1.0}, {}, {"ratio": 4.0}))
+    assert not torch.equal(square, usual)
+    assert not torch.equal(wide, usual)
+    assert TrainConfig(augmentation={"ratio": 4 / 3}).id == TrainConfig().id
+
+
+OWN = {"summary": "", "size": 28, "mean": 0.5, "std": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("data", "flipped"),
+    [
+        *((name, False) for name in ("mnist", "kmnist", "emnist_letters", "digits", "numbers", "sketches")),
+        *((name, True) for name in ("fashion_mnist", "identities")),
+        *(((channels, names), False) for channels in (1, 3) for names in (("0", "1", "10"), ("A", "b"))),
+        *(((channels, ("cat", "dog")), channels == 3) for channels in (1, 3)),
+    ],
+)
+def test_what_is_usual_goes_by_the_kind_of_the_images(data: str | tuple, flipped: bool) -> None:
+    own = isinstance(data, tuple)
+    spec = DatasetSpec(name="x", title="X", channels=data[0], classes=data[1], **OWN) if own else DATASETS[data]
+    usual = usual_strengths(spec)
+    assert ("flip" in usual) == flipped == (not may_not_mirror(spec))
+    assert ("hue" in usual) == (spec.channels == 3)
+
+
+def test_what_is_usual_follows_the_data_set() -> None:
+    for labeled in (True, False):
+        config = TrainConfig(
+            dataset="fashion_mnist", use_labels=labeled, **{"augmentation": "usual"} if labeled else {}
+        )
+        assert config.augmentation["flip"] == 0.5
+        assert "flip" not in config.replace(dataset="mnist").augmentation
+        assert config.replace(dataset="mnist").replace(dataset="fashion_mnist") == config
+        assert TrainConfig.from_json(config.to_json()) == config
+    assert TrainConfig(dataset="fashion_mnist", augmentation={"flip": 1}).replace(dataset="mnist").augmentation == {
+        "flip": 1
+    }
 
 
 @pytest.mark.slow
@@ -121,7 +177,11 @@ def test_two_views_make_supcon_the_loss_of_simclr() -> None:
         ({"use_labels": False, "loss": "arcface"}, "compares images with classes"),
         ({"use_labels": False, "loss": "weighted_sum"}, "^softmax in weighted_sum compares images with classes"),
         ({"loss": "arcface", "projection_dim": 8}, "no projection head"),
-        ({"augmentation": {"turn": 3}}, "no parameter 'turn'; its parameters are crop"),
+        ({"augmentation": {"turn": 3}}, "no parameter 'turn'; its parameters are flip, crop"),
+        (
+            {"augmentation": {"hue": 0.1}},
+            "images of MNIST are gray and have no hue; got the augmentation hue = 0.1: leave",
+        ),
         ({"augmentation": {"rotate": 999}}, "rotate lies between 0 and 180"),
         ({"augmentation": "much"}, "strengths by name"),
         ({"views": 8, "augmentation": {"rotate": 5}, "images_per_class": 60}, "got 4800: use fewer views"),
