@@ -82,6 +82,7 @@ CORE = Part(
         "curves": Kind("dmlviz.workers.answers:curves", "answer"),
         "training_page": Kind("dmlviz.workers.answers:training_page", "answer"),
         "embed": Kind("dmlviz.workers.questions:embed", "question"),
+        "augmented": Kind("dmlviz.workers.questions:augmented", "question"),
         "architecture": Kind("dmlviz.labs.architectures:answer", "question"),
         "logits": Kind("dmlviz.workers.questions:item_logits", "question"),
     },

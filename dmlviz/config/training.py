@@ -16,9 +16,14 @@ from dmlviz.config.rules import RULES, give_way
 from dmlviz.config.training_fields import TrainFields
 
 
+def words_of_strengths(augmentation: Mapping[str, float]) -> str:
+    """Return the strengths of an augmentation in words, as in "crop 0.5, rotate 15"."""
+    return ", ".join(f"{name} {strength:g}" for name, strength in augmentation.items())
+
+
 def views_note(config: TrainFields) -> str:
     """Return sentences on labels, views, augmentation, projection head and backbone; empty for most trainings."""
-    strengths = ", ".join(f"{name} {strength:g}" for name, strength in config.augmentation.items())
+    strengths = words_of_strengths(config.augmentation)
     notes = []
     if not config.use_labels:
         notes.append(f"Labels unused in training: the positives of an image are its {config.views} views.")

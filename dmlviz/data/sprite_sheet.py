@@ -45,6 +45,11 @@ def square_png(images: np.ndarray) -> bytes:
     return _encode_png(tile(images, side, side))
 
 
+def png_of(images: np.ndarray, columns: int) -> bytes:
+    """Encode square images (uint8) as one PNG, row by row; large ones are reduced."""
+    return _encode_png(tile(small_images(images), columns))
+
+
 def columns_of_square(images: int) -> int:
     """Return the number of columns, and rows, of a square sheet for so many images."""
     return math.isqrt(max(images - 1, 0)) + 1

@@ -45,6 +45,11 @@ class Augmentation:
             self._state = torch.get_rng_state()
         return result
 
+    def pixels(self, images: Tensor) -> Tensor:
+        """Return changed pixels (uint8 n × h × w × c, before and after)."""
+        changed = self(images.permute(0, 3, 1, 2).float().div_(255))
+        return changed.mul_(255).round_().byte().permute(0, 2, 3, 1).contiguous()
+
 
 def _transform(strengths: Mapping[str, float], size: int, background: float, color: bool) -> nn.Module:
     from dmlviz.nets.torchvision_operators import register_missing
@@ -57,8 +62,8 @@ def _transform(strengths: Mapping[str, float], size: int, background: float, col
     if strengths["flip"]:
         steps.append(v2.RandomHorizontalFlip(strengths["flip"]))
     if strengths["crop"]:
-        ratio = strengths["ratio"]
-        steps.append(v2.RandomResizedCrop(size, (1 - strengths["crop"], 1.0), (1 / ratio, ratio), antialias=True))
+        narrow = 1 - strengths["ratio"]
+        steps.append(v2.RandomResizedCrop(size, (1 - strengths["crop"], 1.0), (narrow, 1 / narrow), antialias=True))
     shift, rotate = strengths["shift"], strengths["rotate"]
     if shift or rotate:
         bilinear = v2.InterpolationMode.BILINEAR
@@ -116,8 +121,7 @@ class LabeledImages:
 
     def augment(self, indices: Tensor, augmentation: Augmentation) -> tuple[Tensor, Tensor]:
         """Return augmented images: as a net takes them, and as uint8 pixels, in the shape of the data set's."""
-        images = self._take(indices).permute(0, 3, 1, 2).float().div_(255)
-        pixels = augmentation(images).mul_(255).round_().byte().permute(0, 2, 3, 1).contiguous()
+        pixels = augmentation.pixels(self._take(indices))
         return self._normalize(pixels), pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels
 
     def _take(self, indices: Tensor | slice) -> Tensor:

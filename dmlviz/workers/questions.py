@@ -5,6 +5,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs.answers import Answer
 from dmlviz.losses import sampling
 from dmlviz.parts import kinds, lazy
@@ -14,6 +18,7 @@ from dmlviz.runs.logits import logits
 from dmlviz.runs.query_calibration import confidence
 from dmlviz.runs.run import Run
 from dmlviz.training.batch_terms import batch_terms
+from dmlviz.training.labeled_images import Augmentation
 
 
 def embed(question: dict[str, Any], data_root: Path | None) -> EmbeddedImages:
@@ -38,6 +43,19 @@ def item_logits(question: dict[str, Any], data_root: Path | None) -> Mapping[str
 def loss(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
     """Compute values and slopes of a loss on a few points."""
     return sampling.answer(question)
+
+
+def augmented(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+    """Change images (n × s × s × channels, from 0 to 255) as a training does, each by a draw of its own."""
+    images = np.array(question["images"], np.uint8)
+    augmentation = Augmentation(
+        question["strengths"],
+        size=images.shape[1],
+        background=float(DATASETS[question["dataset"]].dark_on_light),
+        color=images.shape[3] == 3,
+        seed=0,
+    )
+    return {"images": augmentation.pixels(torch.from_numpy(images)).tolist()}
 
 
 def lab(question: dict[str, Any], data_root: Path | None) -> Answer:

@@ -1,8 +1,11 @@
 """The Explore page without a browser: what it shows and which jobs it starts."""
 
+import io
 import json
+import re
 from contextlib import nullcontext
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +17,7 @@ from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.workbench import current_view, projection_picker
 from dmlviz_app.workbench.current_view import default_run
+from PIL import Image
 from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
@@ -587,3 +591,18 @@ def test_any_net_of_timm_is_a_backbone_and_is_there_again_when_it_was_refused(he
     after_a_reload.test.session_state["backbone-choice"] = page.test.session_state["backbone-choice"]
     after_a_reload.button(key="backbone").click()
     assert after_a_reload.run().text_input(key="backbone-timm").value == "resnet19"
+
+
+@pytest.mark.slow
+def test_an_augmentation_shows_what_it_does_to_the_chosen_data(client) -> None:
+    page = Page(dataset="digits", more=1)
+    assert not [box for box in page.number_input if box.key == "set.augmentation.hue"]  # they are gray
+    assert "not mirrored, as their classes are digits" in page.captions
+    page.button(key="augmentation-usual").click()
+    page.run()
+    (address,) = re.findall(r'src="([^"]*/augmented/[^"]*)"', "".join(one.proto.body for one in page.get("html")))
+    picture = np.asarray(Image.open(io.BytesIO(client.get(unescape(address)).content)))
+    assert picture.shape == (3 * 8, 8 * 8)
+    above, below = picture[:8], picture[8:].reshape(2, 8, 64)
+    assert not (below == above).all(axis=(1, 2)).any()
+    assert client.get("/dmlviz/augmented/digits.png?flip=2").json()["error"].endswith("got 2.")

@@ -5,21 +5,28 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import IO, Annotated
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from dmlviz.catalog.datasets import check_strengths
+from dmlviz.catalog.parameters import parse_literal
+from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
+from dmlviz_app.answers.sprites import image_tiles
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
-from dmlviz_app.server.services import Services
+from dmlviz_app.server.services import Services, services
+from dmlviz_app.server.threads import ask_worker
 
 FRAME = 16_384  # bytes around the files of a request, at most
 MAX_FILES = 20  # of a request: a page sends a folder of more as one zip
 MAX_OF_ALL = 5  # requests that come in at once, of 110 MB at most
+AUGMENTED = 8  # images
 MAX_BODY = 65_536  # bytes of an address
 SENDERS = Turns(1, MAX_OF_ALL)
 BUSY = "You send one file at a time, and not too many people at once: try again when the other one is here."
@@ -29,6 +36,7 @@ def routes() -> list[Route]:
     """Return the routes; files come as a form."""
     return [
         Route("/runs/{run}/map", map_of_view, methods=["POST"]),
+        Route("/augmented/{dataset}.png", augmented),
         Route("/uploads/data", data, methods=["POST"]),
         Route("/uploads/weights", weights, methods=["POST"]),
     ]
@@ -54,6 +62,22 @@ async def map_of_view(request: Request) -> Response:
     run = request.path_params["run"]
     props = await asyncio.to_thread(maps.map_of_view, personal(request), run, asked.view, asked.query)
     return JSONResponse(props, headers=NO_STORE)
+
+
+@access(Rule.DATA_READER)
+async def augmented(request: Request) -> Response:
+    """Return a picture of eight test images of a data set, and below each what an augmentation makes of it, twice."""
+    dataset = request.path_params["dataset"]
+    strengths = check_strengths({name: parse_literal(text) for name, text in request.query_params.items()})
+    tiles = await asyncio.to_thread(image_tiles, dataset, personal(request).data)
+    images = sprite_sheet.small_images(tiles.images[:AUGMENTED])
+    twice = np.concatenate([images, images])
+    question = {"ask": "augmented", "dataset": dataset, "strengths": strengths}
+    question |= {"images": twice.reshape(*twice.shape[:3], -1).tolist()}
+    answer = await ask_worker(request, services().scheduler.inference_worker.call, question)
+    changed = np.array(answer["images"], np.uint8).reshape(twice.shape)
+    png = sprite_sheet.png_of(np.concatenate([images, changed]), len(images))
+    return Response(png, headers=NO_STORE, media_type="image/png")
 
 
 @access(Rule.VISITOR)

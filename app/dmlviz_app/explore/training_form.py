@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
-from dmlviz.catalog.datasets import AUGMENTATION, DATASETS, check_strengths
+from dmlviz.catalog.datasets import AUGMENTATION, DATASETS, check_strengths, may_not_mirror, usual_strengths
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
@@ -14,12 +15,15 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Spec
 from dmlviz.config import TrainConfig
 from dmlviz.config.fields import FIELDS, limits
-from dmlviz.config.training import cost_note
+from dmlviz.config.training import cost_note, words_of_strengths
 from dmlviz.data.class_names import short_names
 from dmlviz_app.forms.parameters import bound_widget, parameter_columns, parameter_widget, parameters
 from dmlviz_app.forms.view_state import UIState
+from dmlviz_app.server.protocol import ROUTES
+from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.pictures import picture_at
 from dmlviz_app.widgets.url_state import note_event
 
 MORE_KEY = "more"
@@ -176,17 +180,34 @@ class _Form:
         """Render whether labels are used, the views of each image, and the strengths of the augmentation."""
         self.row("use_labels", "views", widths=(3, 2))  # "Unused" needs more than half of the sidebar
         self.field("projection_dim")
+        self._augmentation()
+
+    def _augmentation(self) -> None:
+        """Render the strengths of the augmentation that have a meaning, and what they do to a few images."""
+        config, spec = self.config, self.config.dataset_spec
         st.caption(f"**{AUGMENTATION.title}.** {AUGMENTATION.summary}")
-        strengths = AUGMENTATION.with_defaults(self.config.augmentation)
-        for column, parameter in parameter_columns(AUGMENTATION.parameters):
+        if config.takes_features:
+            st.caption(f"The features of {spec.title} were computed once: there is nothing to change.")
+            return
+        strengths, usual = AUGMENTATION.with_defaults(config.augmentation), usual_strengths(spec)
+        has_meaning = {"hue": spec.channels == 3, "ratio": strengths["crop"] > 0}
+        shown = [one for one in AUGMENTATION.parameters if has_meaning.get(one.name, True)]
+        for column, one in (place for at in range(0, len(shown), 2) for place in parameter_columns(shown[at : at + 2])):
             with column:
-                parameter_widget(
-                    parameter,
-                    f"set.augmentation.{parameter.name}",
-                    strengths[parameter.name],
-                    partial(self._set_strength, parameter.name),
-                )
+                store = partial(self._set_strength, one.name)
+                parameter_widget(one, f"set.augmentation.{one.name}", strengths[one.name], store)
+        with st.container(horizontal=True, gap="small"):
+            for words, value in (("None", {}), ("Usual", usual)):
+                key, then = f"augmentation-{words.lower()}", partial(self.ui.set, "augmentation", value)
+                button(words, key=key, type="tertiary", disabled=config.augmentation == value, on_click=then)
+        reason = may_not_mirror(spec)
+        mirrored = f"not mirrored, {reason}" if reason else "mirrored"
+        st.caption(f"Usual for {spec.title}: {words_of_strengths(usual)}; {mirrored}.")
         self.ui.messages.show("set.augmentation")
+        if config.augmentation:
+            words = f"What it does to eight test images of {spec.title}"
+            address = f"{ROUTES}/augmented/{config.dataset}.png?{urlencode(config.augmentation)}"
+            picture_at(address, alt=f"{words}. There once its files are", caption=f"{words}, above as they are")
 
     def _set_strength(self, name: str, strength: float) -> None:
         self.ui.set("augmentation", check_strengths({**self.config.augmentation, name: strength}))

@@ -24,10 +24,15 @@ def picture(image: np.ndarray | str, *, alt: str, width: int | None = None, capt
         buffer = io.BytesIO()
         Image.fromarray(np.asarray(image)).save(buffer, "PNG")
         source = f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
+    picture_at(source, alt=alt, width=width, caption=caption)
+
+
+def picture_at(address: str, *, alt: str, width: int | None = None, caption: str = "") -> None:
+    """Render the picture of an address; the other arguments are those of `picture`."""
     size = "100%" if width is None else f"{width}px"
     style = f"width: {size}; max-width: 100%; image-rendering: pixelated; display: block"
     below = f'<div style="text-align: center; font-size: 0.875rem">{escape(caption)}</div>' if caption else ""
     st.html(
-        f'<img src="{source}" alt="{escape(alt)}" style="{style}">{below}',
+        f'<img src="{escape(address)}" alt="{escape(alt)}" style="{style}">{below}',
         width="stretch" if width is None else width,
     )
