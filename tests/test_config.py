@@ -47,6 +47,8 @@ def test_every_field_changes_the_id() -> None:
         "schedule": "constant",
         "momentum": 0.5,
         "weight_decay": 0.5,
+        "decay_epochs": 5,
+        "decay_factor": 0.5,
         "steps": 77,
         "max_seconds": 77,
         "seed": 77,
@@ -54,7 +56,8 @@ def test_every_field_changes_the_id() -> None:
         "eval_subset_size": 77,
         "num_snapshots": 7,
     }
-    config = config.replace(augmentation={"rotate": 10})  # without which views would be the same
+    # Without a step schedule nothing falls every so many epochs, and without augmentation views would be the same.
+    config = config.replace(augmentation={"rotate": 10}, schedule="step")
     changes |= {
         "corrections": "0123456789abcdef",
         "projection_dim": 5,

@@ -165,6 +165,7 @@ _CODE: Mapping[str, Mapping[str, Any]] = {
         "short": lambda s: "mixed precision" if s.mixed_precision else "",
     },
     "seed": {"short": lambda s: f"seed {s.seed}" if s.seed else ""},
+    **{name: {"has_meaning": lambda s: s.schedule == "step"} for name in ("decay_epochs", "decay_factor")},
     "backbone_rate": {"has_meaning": lambda s: s.unfrozen_blocks},
     "held_out_classes": {"has_meaning": lambda s: len(s.dataset_spec.trainable_classes) == len(s.dataset_spec.classes)},
 }

@@ -139,6 +139,10 @@ def _compares(config: TrainFields, by_class: bool) -> bool:
     return config.loss_spec.needs_pairs and config.sampler_spec.by_class == by_class
 
 
+def _usual(name: str) -> Any:
+    return TrainFields.model_fields[name].default
+
+
 def _is_over(config: TrainFields, name: str) -> bool:
     return name in config.dataset_spec.most and getattr(config, name) > config.dataset_spec.most[name]
 
@@ -325,6 +329,13 @@ RULES = (
             f"A normalized 1-D embedding{'' if s.normalize else f' (by {s.loss})'} has only two points, −1 and 1; got "
             "embedding_dim = 1: use 2 or more."
         ),
+    ),
+    Rule(
+        lambda s: s.schedule != "step" and (s.decay_epochs or s.decay_factor != _usual("decay_factor")),
+        "decay_epochs and decay_factor say where the rate falls in the schedule step; got schedule = {schedule}: use "
+        "schedule = step, or leave them out.",
+        gives_way=("decay_epochs", "decay_factor"),
+        to=("schedule",),
     ),
     Rule(lambda s: s.corrections, gives_way=("corrections",), to=("dataset",)),  # of the other images
     Rule(lambda s: _is_over(s, "images_per_class"), gives_way=("images_per_class",), to=("dataset",)),

@@ -61,6 +61,7 @@ WITHOUT_LABELS: dict[str, Any] = {
     "views": 2,
     "steps": 1000,
 }
+NUM_PLATEAUS = 3  # equal parts of a training with a constant rate each, where no epochs are given
 USUAL = "usual"  # for the augmentation that suits the data
 
 
@@ -77,6 +78,7 @@ class TrainConfig(TrainFields):
         {
             *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
             *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm", "second_labels"),
+            *("decay_epochs", "decay_factor"),
         }
     )
 
@@ -97,6 +99,15 @@ class TrainConfig(TrainFields):
         """Return the ID with this code of plug-ins, which may be another machine's; see `plugins`."""
         code = "".join(f" {name} {plugins[name]}" for name in sorted(plugins))
         return sha256(f"{self.to_json()}{code}".encode()).hexdigest()[:16]
+
+    def steps_of_epoch(self, train_images: int) -> int:
+        """Return the batches that visit so many images once."""
+        return max(1, train_images // self.effective_batch_size)
+
+    def plateau(self, train_images: int) -> int:
+        """Return the steps after which the learning rate falls in the schedule "step"."""
+        thirds = max(1, -(-self.steps // NUM_PLATEAUS))
+        return self.decay_epochs * self.steps_of_epoch(train_images) or thirds
 
     @property
     def views_note(self) -> str:
@@ -144,14 +155,10 @@ class TrainConfig(TrainFields):
         return config
 
     @property
-    def _recommended(self) -> Self:
+    def _recommended(self) -> "TrainConfig":
         """Return the settings recommended for this loss, in so many dimensions, with or without labels."""
-        return type(self)(
-            loss=self.loss,
-            loss_params=self.loss_params,
-            embedding_dim=self.embedding_dim,
-            use_labels=self.use_labels,
-        )
+        # Unchecked: what was chosen beside it may be what makes it possible, as no normalization does in 1-D.
+        return self.unchecked({name: getattr(self, name) for name in _KEPT - {"dataset"}})
 
     @property
     def _default_classes_per_batch(self) -> int:

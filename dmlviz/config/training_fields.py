@@ -113,6 +113,16 @@ class TrainFields(Config):
     schedule: Literal["constant", "cosine", "linear", "step"] = Field(
         default="cosine", description="learning-rate schedule"
     )
+    decay_epochs: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        description="epochs after which the learning rate falls, again and again, in the schedule step; 0: after each "
+        "third of the steps",
+    )
+    decay_factor: float = Field(
+        default=0.1, gt=0, le=1, description="what the learning rate is multiplied with where it falls in steps"
+    )
     momentum: float = Field(default=0.9, ge=0, lt=1, description="momentum of SGD")
     weight_decay: float = Field(default=0.0, ge=0, le=1, description="weight decay")
     steps: Annotated[int, AfterValidator(_coerce_steps)] = Field(

@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlviz import data
 from dmlviz.catalog.dataset_spec import Framing
-from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.datasets import DATASETS, usual_strengths
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
@@ -194,6 +194,7 @@ def pack_dataset(base: TrainConfig, nets: Sequence[str] = (), root: Path | None 
             "pngs": [parts.add(np.frombuffer(png, np.uint8)) for png in sheets],
             "tile": sprite_sheet.tile_side(tests),
         },
+        "usual_augmentation": usual_strengths(spec),
         "nets": _nets(base, nets, parts),
     }
     return parts.file(described)

@@ -1,5 +1,6 @@
 """Losses and scores of a training, thinned for a line plot. Imports no Plotly."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
-from dmlviz.storage.run_schema.events import SnapshotEvent
+from dmlviz.storage.run_schema.events import SnapshotEvent, TrainingEvent
 
 MAX_POINTS = 400
 SCORES = ("precision_at_1", "r_precision", "map_at_r")
@@ -24,6 +25,7 @@ class History:
         looks: Steps of the snapshots.
         scores: Scores at the snapshots by title and images, also of unseen classes; NaN if missing.
         about: Caption.
+        falls: Steps after which the learning rate falls.
     """
 
     steps: np.ndarray
@@ -32,6 +34,7 @@ class History:
     looks: np.ndarray
     scores: dict[str, np.ndarray]
     about: str
+    falls: tuple[int, ...] = ()
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return one table of losses and scores by step; NaN if missing."""
@@ -64,7 +67,18 @@ def history(run: Run) -> History:
         for key, title in _titles(snapshots).items()
     }
     looks = np.array([event["step"] for event in snapshots], np.int64)
-    return History(steps[ends - 1] if len(steps) else steps, means, every, looks, scores, _about(run, steps))
+    about, falls = _about(run, steps), _falls(run, events)
+    if falls:
+        about += f"; the learning rate falls to {run.config.decay_factor:g} of it every {falls[0]:,} steps (dotted)"
+    return History(steps[ends - 1] if len(steps) else steps, means, every, looks, scores, about, falls)
+
+
+def _falls(run: Run, events: Sequence[TrainingEvent]) -> tuple[int, ...]:
+    images = next((event["train_images"] for event in events if event["event"] == "started"), 0)
+    if run.config.schedule != "step" or not images:
+        return ()
+    every = run.config.plateau(images)
+    return tuple(range(every, run.config.steps, every))
 
 
 def _titles(snapshots: list[SnapshotEvent]) -> dict[str, str]:

@@ -58,7 +58,7 @@ def draw_training_curves(measured: Measured, dark: bool = False) -> go.Figure:
             )
         )
     steps = np.concatenate([read.steps, read.looks])
-    return figure(
+    drawn = figure(
         lines,
         "Training",
         measured.about,
@@ -68,3 +68,7 @@ def draw_training_curves(measured: Measured, dark: bool = False) -> go.Figure:
         yaxis={"title": "loss", "domain": [0.5 + GAP / 2, 1]},
         yaxis2={"title": "score", "domain": [0, 0.5 - GAP / 2], "range": [0, 1.02]},
     )
+    for step in read.falls:
+        line = {"color": MUTED[theme], "width": 1, "dash": "dot"}
+        drawn.add_shape(type="line", x0=step, x1=step, yref="paper", y0=0, y1=1, line=line)
+    return drawn

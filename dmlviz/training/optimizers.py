@@ -15,14 +15,11 @@ from dmlviz.config import TrainConfig
 from dmlviz.ops.pairwise import gradients_may_overflow
 from dmlviz.storage.run_schema.validation import Precision as Name
 
-NUM_PLATEAUS = 3  # equal parts of the training with a constant rate in schedule "step"
-DROP_FACTOR = 0.1
-
-_SCHEDULES: dict[str, Callable[[Optimizer, int], LRScheduler]] = {
-    "constant": lambda optimizer, steps: ConstantLR(optimizer, factor=1.0),
-    "cosine": lambda optimizer, steps: CosineAnnealingLR(optimizer, T_max=steps),
-    "linear": lambda optimizer, steps: PolynomialLR(optimizer, total_iters=steps, power=1.0),
-    "step": lambda optimizer, steps: StepLR(optimizer, step_size=max(1, -(-steps // NUM_PLATEAUS)), gamma=DROP_FACTOR),
+_SCHEDULES: dict[str, Callable[[Optimizer, TrainConfig, int], LRScheduler]] = {
+    "constant": lambda optimizer, config, images: ConstantLR(optimizer, factor=1.0),
+    "cosine": lambda optimizer, config, images: CosineAnnealingLR(optimizer, T_max=config.steps),
+    "linear": lambda optimizer, config, images: PolynomialLR(optimizer, total_iters=config.steps, power=1.0),
+    "step": lambda optimizer, config, images: StepLR(optimizer, config.plateau(images), gamma=config.decay_factor),
 }
 
 
@@ -73,9 +70,9 @@ def build_optimizer(
     return cast(Optimizer, eager(RMSprop)(groups))
 
 
-def build_schedule(config: TrainConfig, optimizer: Optimizer) -> LRScheduler:
-    """Return the learning-rate schedule of a config; step it once per batch."""
-    return _SCHEDULES[config.schedule](optimizer, config.steps)
+def build_schedule(config: TrainConfig, optimizer: Optimizer, train_images: int) -> LRScheduler:
+    """Return the learning-rate schedule of a config for so many training images; step it once per batch."""
+    return _SCHEDULES[config.schedule](optimizer, config, train_images)
 
 
 FIRST_SCALE = 1024.0  # torch begins with 65,536, which the first gradients of a loss of embeddings often exceed

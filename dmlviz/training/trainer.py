@@ -104,8 +104,8 @@ class Trainer:
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
         unfrozen = self.net.unfrozen if isinstance(self.net, FineTunedNet) else ()
         self.optimizer = build_optimizer(config, self.trained, self.loss, unfrozen)
-        self.schedule = build_schedule(config, self.optimizer)
-        self.steps_per_epoch = max(1, len(self.train_images) // config.effective_batch_size)
+        self.schedule = build_schedule(config, self.optimizer, len(self.train_images))
+        self.steps_per_epoch = config.steps_of_epoch(len(self.train_images))
         parts: list[object] = [*self.loss.modules(), self.miner, self.batches]
         self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
         if self.refreshable and (config.views > 1 or config.projection_dim):

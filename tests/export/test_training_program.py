@@ -311,7 +311,7 @@ def test_weights_follow_their_gradients_as_torchs_optimizers_have_them(
         config = config_of("nt_xent", learning_rate=0.02, steps=STEPS, schedule=schedule, **settings)
         net = torch.nn.ParameterDict({"weights": torch.nn.Parameter(start.clone())})
         optimizer = build_optimizer(config, net, torch.nn.Identity())
-        rates, weights = build_schedule(config, optimizer), []
+        rates, weights = build_schedule(config, optimizer, 1), []
         for gradient in gradients:
             net["weights"].grad = gradient.clone()
             optimizer.step()

@@ -188,6 +188,16 @@ def test_the_training_curves_show_the_events(run):
     assert list(lines["MAP@R, validation"].y) == [event["metrics"]["map_at_r"] for event in looks]
 
 
+def test_the_training_curves_mark_where_the_rate_falls(run, monkeypatch):
+    falling = run.config.replace(schedule="step", decay_epochs=1, steps=100)
+    monkeypatch.setattr(run, "config", falling)
+    (images,) = [event["train_images"] for event in run.events() if event["event"] == "started"]
+    every = images // falling.effective_batch_size
+    drawn = figures.training_curves(run)
+    assert [line.x0 for line in drawn.layout.shapes] == list(range(every, 100, every))
+    assert f"falls to 0.1 of it every {every} steps" in drawn.layout.meta["about"]
+
+
 def test_a_long_training_is_drawn_by_its_means(run, monkeypatch):
     told = [{"event": "step", "step": step, "loss": float(step)} for step in range(1, 1002)]
     monkeypatch.setattr(type(run), "events", lambda self: told)

@@ -16,6 +16,7 @@ RATES = {
     "cosine": lambda step: 0.5 * (1 + math.cos(math.pi * step / STEPS)),
     "linear": lambda step: 1 - step / STEPS,
     "step": lambda step: 0.1 ** (step // 10),
+    "epochs": lambda step: 0.5 ** (step // 8),  # twice 4 batches of 160 of 700 images
 }
 
 
@@ -25,9 +26,12 @@ def config(**fields):
 
 @pytest.mark.parametrize("schedule", RATES)
 def test_the_learning_rate_follows_the_schedule(schedule):
-    settings = config(schedule=schedule, optimizer="sgd", learning_rate=0.5)
+    more = (
+        {"schedule": "step", "decay_epochs": 2, "decay_factor": 0.5} if schedule == "epochs" else {"schedule": schedule}
+    )
+    settings = config(**more, optimizer="sgd", learning_rate=0.5)
     optimizer = build_optimizer(settings, nn.Linear(2, 2), nn.Module())
-    learning_rate = build_schedule(settings, optimizer)
+    learning_rate = build_schedule(settings, optimizer, 700)
     rates = []
     for _ in range(STEPS):
         rates.append(optimizer.param_groups[0]["lr"])

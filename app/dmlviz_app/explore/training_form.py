@@ -234,6 +234,7 @@ class _Form:
         """Render optimizer, schedule, number of steps and seed."""
         self.row("optimizer", "learning_rate")
         self.row("steps", "schedule")
+        self.row("decay_epochs", "decay_factor")
         self.row("weight_decay", "seed")
 
 

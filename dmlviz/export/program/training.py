@@ -23,7 +23,7 @@ from dmlviz.training.trainer import batch_stats
 
 EMBEDDED = 100  # images that the net of a page embeds at once
 MAX_STEPS = 10_000  # of which a page keeps the learning rates
-PLAIN = {"unfrozen_blocks": 0, "projection_dim": 0, "use_labels": True, "views": 1, "augmentation": {}}
+PLAIN: dict[str, Any] = {"unfrozen_blocks": 0, "projection_dim": 0, "use_labels": True, "views": 1}
 PLAIN |= {"second_labels": "", "label_noise": 0.0, "corrections": None, "mixed_precision": False}
 PLAIN |= {"frozen_batch_norm": False}
 
@@ -160,7 +160,8 @@ def objective_program(config: TrainConfig) -> tuple[Program, dict[str, np.ndarra
 def update(config: TrainConfig) -> dict[str, Any]:
     """Return batches, optimizer and learning rates of a config, as plain JSON types."""
     optimizer = build_optimizer(config, _net(config), _loss(config))
-    schedule, rates = build_schedule(config, optimizer), []
+    by_steps = config.replace(decay_epochs=0)  # epochs are counted by the page, which may have fewer images
+    schedule, rates = build_schedule(by_steps, optimizer, 1), []
     for _ in range(config.steps):
         rates.append(float(f"{optimizer.param_groups[0]['lr'] / config.learning_rate:.7g}"))
         optimizer.step()
@@ -177,6 +178,7 @@ def update(config: TrainConfig) -> dict[str, Any]:
         "learning_rate": config.learning_rate,
         "loss_learning_rate": config.loss_learning_rate,
         "rates": rates,
+        "decay_factor": config.decay_factor,
     }
 
 

@@ -1,6 +1,7 @@
 // What a playground packs (dmlviz/export/playground.py): images and nets of a data set, losses with miners.
 import type { Bytes } from "../lib/base64.ts";
 import type { OptimizerSettings } from "../program/optimizers.ts";
+import type { Strengths } from "../program/augment.ts";
 import type { PackedProgram } from "../program/format.ts";
 import type { Framing } from "../standalone/drawnImage.ts";
 
@@ -48,6 +49,8 @@ export interface DatasetContents {
   scored: Bytes;
   validation_images: number;
   sprites: { pngs: Bytes[]; tile: number };
+  /** What suits these images. */
+  usual_augmentation: Strengths;
   nets: Record<string, PackedNet>;
 }
 
@@ -72,6 +75,8 @@ export interface Objective {
     loss_learning_rate: number | null;
     /** The learning rate of each step, as a share of the first; one where all are equal. */
     rates: number[];
+    /** What it is multiplied with every `decay_epochs` of the settings. */
+    decay_factor: number;
   };
 }
 
@@ -90,4 +95,7 @@ export interface Settings {
   learning_rate: number;
   steps: number;
   seed: number;
+  augmentation: Strengths;
+  /** Epochs after which the learning rate falls; 0 for the schedule of the objective. */
+  decay_epochs: number;
 }

@@ -110,7 +110,7 @@ function chooseMap(name: string): void {
 function change(next: Settings, dataset = opened.data.dataset): void {
   const other = dataset !== opened.data.dataset || next.net !== settings.net;
   settings = next;
-  writeSettings(settings, dataset);
+  writeSettings(settings, dataset, opened);
   if (running && other) tab.stop();
   else if (running) {
     [changed, ran] = [true, settings];
@@ -205,7 +205,7 @@ function compare(): void {
 
 function start(): void {
   complain("");
-  writeSettings(settings, opened.data.dataset);
+  writeSettings(settings, opened.data.dataset, opened);
   if (!untrained) prepare();
   [running, changed, untrained, away, begun] = [true, false, false, false, new Date().toISOString()];
   show();
@@ -275,7 +275,8 @@ async function save(): Promise<void> {
   if (!known) return;
   const objective = opened.losses.objectives.find((one) => one.loss === ran.loss && one.miner === ran.miner);
   const { dataset, max_train_images, title } = opened.data;
-  const chosen = { ...ran, dataset, max_train_images };
+  const schedule = ran.decay_epochs ? { schedule: "step" } : { decay_epochs: 0 };
+  const chosen = { ...ran, ...schedule, dataset, max_train_images };
   try {
     const file = await keptRun(
       {

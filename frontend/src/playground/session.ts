@@ -143,7 +143,7 @@ export class Session {
   change(settings: Settings, objective: Objective): void {
     const { loss, miner } = this.settings;
     this.settings = { ...settings, net: this.settings.net, seed: this.settings.seed };
-    this.training.learningRate = settings.learning_rate;
+    this.training.change(this.settings);
     if (settings.loss !== loss || settings.miner !== miner) this.training.use(objective);
   }
 

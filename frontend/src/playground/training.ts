@@ -1,5 +1,6 @@
 // A training in the page: the programs that Python wrote, run on batches that are drawn here. Pure: no DOM.
 import { OPTIMIZERS, type Update } from "../program/optimizers.ts";
+import { augment } from "../program/augment.ts";
 import type { Numbers } from "../program/pointwise.ts";
 import { Machine, Memory, check } from "../program/program.ts";
 import { randomNumbers } from "../lib/random.ts";
@@ -87,6 +88,8 @@ export class Training {
   private batches: Generator<number[]>;
   /** What a pixel's byte becomes. */
   private scaled: Float32Array;
+  /** An image of which something was changed. */
+  private changed: Uint8Array;
 
   constructor(
     private data: DatasetContents,
@@ -96,6 +99,7 @@ export class Training {
     this.random = randomNumbers(settings.seed);
     this.rate = settings.learning_rate;
     this.scaled = Float32Array.from({ length: 256 }, (_, byte) => (byte / 255 - data.mean) / data.std);
+    this.changed = new Uint8Array(data.size ** 2);
     const { classes, images } = objective.update.batch;
     this.batches = balanced(data.labels.train, classes, images, this.random);
     this.weights = this.net(objective.normalize).weights;
@@ -120,9 +124,10 @@ export class Training {
     return classes * images;
   }
 
-  /** Another learning rate, from the next step on. */
-  set learningRate(rate: number) {
-    this.rate = rate;
+  /** Other settings, from the next step on. */
+  change(settings: Settings): void {
+    this.settings = settings;
+    this.rate = settings.learning_rate;
   }
 
   /** Another loss or miner, from the next step on; the net goes on as it is, with an optimizer that begins anew. */
@@ -144,7 +149,13 @@ export class Training {
     const net = this.net(normalize).step;
     const rows = this.batches.next().value as number[];
     const images = net.input("images");
-    rows.forEach((row, i) => this.put(this.data.pixels.train, row * size * size, images, i * size * size, size * size));
+    const [area, { train }, { augmentation }] = [size * size, this.data.pixels, this.settings];
+    rows.forEach((row, i) => {
+      if (!Object.keys(augmentation).length) return this.put(train, row * area, images, i * area, area);
+      const ground = this.data.framing.dark_on_light ? 255 : 0;
+      augment(train, row * area, this.changed, augmentation, ground, this.random);
+      this.put(this.changed, 0, images, i * area, area);
+    });
     net.runFirst();
     this.machine.input("embeddings").set(net.output("embeddings"));
     this.machine.run();
@@ -160,7 +171,7 @@ export class Training {
     if (!Number.isFinite(stats.loss)) return stats;
     net.input("gradient").set(this.machine.output("gradient"));
     net.runRest();
-    const share = update.rates[Math.min(this.steps, update.rates.length) - 1];
+    const share = this.share(update);
     for (const one of this.learned.get(normalize) ?? []) one.update(one.gradient, this.rate * share);
     const own = update.loss_learning_rate ?? this.rate;
     for (const one of this.lossLearned) one.update(one.gradient, own * share);
@@ -168,6 +179,14 @@ export class Training {
       if (net.has(`new.${name}`)) this.weights[name].set(net.output(`new.${name}`)); // of batch normalization
     }
     return stats;
+  }
+
+  /** The learning rate of this step, as a share of the first. */
+  private share({ rates, decay_factor }: Objective["update"]): number {
+    const { decay_epochs: epochs } = this.settings;
+    const epoch = Math.max(1, Math.floor(this.data.labels.train.length / this.batchSize));
+    if (epochs) return decay_factor ** Math.floor((this.steps - 1) / (epochs * epoch));
+    return rates[Math.min(this.steps, rates.length) - 1];
   }
 
   /** Embeddings (n × d) of the images of a split, or of its first. */

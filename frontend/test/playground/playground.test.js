@@ -70,7 +70,7 @@ test("alarms come once, and go", () => {
 });
 
 const opened = {
-  data: { nets: { mlp: "MLP", small: "Small" } },
+  data: { nets: { mlp: "MLP", small: "Small" }, usual_augmentation: { shift: 0.1 } },
   losses: {
     config: { loss: "nt_xent", steps: 300, seed: 0 },
     objectives: [
@@ -83,7 +83,16 @@ const opened = {
 
 test("an address says the settings; what makes no sense is left out, with a sentence each", () => {
   const read = (query) => readSettings(new globalThis.URLSearchParams(query), opened);
-  const usual = { net: "mlp", loss: "nt_xent", miner: null, learning_rate: 0.004, steps: 300, seed: 0 };
+  const usual = {
+    net: "mlp",
+    loss: "nt_xent",
+    miner: null,
+    learning_rate: 0.004,
+    steps: 300,
+    seed: 0,
+    decay_epochs: 0,
+    augmentation: {},
+  };
   assert.deepEqual(read(""), { settings: usual, map: "live", trouble: "" });
   assert.deepEqual(read("loss=triplet&rate=0.01&steps=50&seed=3").settings, {
     ...usual,
@@ -94,6 +103,11 @@ test("an address says the settings; what makes no sense is left out, with a sent
     seed: 3,
   });
   assert.equal(read("loss=triplet&miner=all").settings.miner, null);
+  assert.deepEqual(read("augmentation=usual&falls=8").settings, {
+    ...usual,
+    augmentation: { shift: 0.1 },
+    decay_epochs: 8,
+  });
   const { settings, trouble } = read("loss=hack&rate=-1&steps=1e99&net=%3Cb%3E");
   assert.deepEqual(settings, usual);
   assert.equal(trouble.match(/The address asks for/g).length, 4);
