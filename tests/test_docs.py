@@ -13,6 +13,7 @@ import sys
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pandas
@@ -56,21 +57,59 @@ NOT_HERE = re.compile(
     r"|dmlviz train(?!.*digits --loss nt_xent)|dmlviz lab [a-z]"  # takes minutes
     r"|.*(--engine reference|--playground|--lesson|doctor --json)"
 )
-SHELL = """
-import json, os, shlex, shutil, sys
-from dmlviz.cli.main import main
-for page, line in json.load(sys.stdin):
-    runs = os.path.join("runs", page)
-    if not os.path.exists(runs) and page != "README.md":
-        shutil.copytree("first", runs)
-    os.environ["DMLVIZ_RUNS"] = "first" if not os.path.exists("first") else runs
-    print("$", line, flush=True)
-    try:
-        main(shlex.split(line)[1:])
-    except SystemExit as end:
-        if end.code:
-            print(page, line, "ends with", end.code, file=sys.stderr)
-            sys.exit(1)
+# One process, which imports torch once: the notebooks' cells and the README's blocks, then the commands of the pages.
+EVERYTHING = """
+import json, os, shlex, shutil, sys, traceback, warnings
+from contextlib import redirect_stdout
+from io import StringIO
+
+given, answers, said = json.load(sys.stdin), {}, sys.stdout
+sys.stdout = sys.stderr  # an answer is all that is printed
+
+def part(name):
+    def call(do):
+        answers[name] = {"shown": [], "failed": ""}
+        try:
+            do(answers[name]["shown"].append)
+        except BaseException as error:
+            answers[name]["failed"] = traceback.format_exc()
+    return call
+
+@part("blocks")
+def _(note):
+    with warnings.catch_warnings(action="error"):
+        for block in given["blocks"]:
+            with redirect_stdout(StringIO()) as shown:
+                exec(block, {"__name__": "__main__"})  # each in a namespace of its own, as in a new file
+            note(shown.getvalue())
+
+@part("notebooks")
+def _(note):
+    from IPython.core.interactiveshell import InteractiveShell
+    shell = InteractiveShell.instance()
+    for cells in given["notebooks"]:
+        shell.reset()
+        with redirect_stdout(StringIO()) as shown:
+            for cell in cells:
+                shell.run_cell(cell).raise_error()
+        note(shown.getvalue())
+
+@part("commands")
+def _(note):
+    os.environ.update(given["environment"])
+    from dmlviz.cli.main import main
+    for page, line in given["commands"]:
+        runs = os.path.join("runs", page)
+        if not os.path.exists(runs) and page != "README.md":
+            shutil.copytree("first", runs)
+        os.environ["DMLVIZ_RUNS"] = "first" if not os.path.exists("first") else runs
+        note(line)
+        try:
+            main(shlex.split(line)[1:])
+        except SystemExit as end:
+            assert not end.code, (page, line)
+
+json.dump(answers, said)
 """
 README = "\n".join((ROOT / name).read_text() for name in ("README.md", "docs/COMMANDS.md", "docs/PYTHON.md"))
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -109,26 +148,60 @@ def test_a_name_that_is_not_in_the_catalog_is_found() -> None:
     assert wrong_names("`contrastive_double`, `batch_size`, `dmlviz_sessions`, `state_dict`") == []
 
 
-@pytest.mark.slow
-def test_the_readmes_python_runs(tmp_path):
-    script = (
-        "import json, sys\n"
-        "for block in json.load(sys.stdin):\n"
-        "    exec(block, {'__name__': '__main__'})\n"
-        "    print('and the next')\n"  # each in a namespace of its own, as in a new file
-    )
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory) -> dict[str, dict[str, Any]]:
+    """What the code and the commands of the documents showed, and how they failed."""
+    folder = tmp_path_factory.mktemp("documents")
+    bring(folder)
+    (folder / "cache" / "dmlviz").mkdir(parents=True)  # with the compiled kernels of whoever runs the tests
+    (cache_dir() / "kernels").mkdir(parents=True, exist_ok=True)
+    (folder / "cache" / "dmlviz" / "kernels").symlink_to(cache_dir() / "kernels")
+    notebooks = [json.loads(path.read_text())["cells"] for path in sorted((ROOT / "examples").glob("*.ipynb"))]
+    assert not any(cell.get("outputs") for cells in notebooks for cell in cells)  # kept without what they gave here
+    commands = [(page, line.replace("--steps 100", "--steps 30")) for page, line in commands_to_run()]
+    given = {
+        "blocks": [re.sub(r"steps=\d+", "steps=20", block) for block in BLOCKS],  # a short training shows it
+        "notebooks": [
+            ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"] for cells in notebooks
+        ],
+        "commands": [("README.md", FIRST), *commands],
+        "environment": {
+            "DMLVIZ_DATA": str(folder / "data"),
+            "HOME": str(folder),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+        },
+    }
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
-        input=json.dumps([re.sub(r"steps=\d+", "steps=20", block) for block in BLOCKS]),  # a short training shows it
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", EVERYTHING], input=json.dumps(given), cwd=folder, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    *shown, rest = done.stdout.split("and the next\n")
-    assert len(shown) == len(BLOCKS) > 0
-    assert all(shown)
-    assert not rest
+    assert done.returncode == 0, done.stderr[-3000:]
+    answers = json.loads(done.stdout)
+    for name, answer in answers.items():
+        if answer["failed"] and name == "commands":
+            answer["failed"] += done.stderr[-3000:]
+        answer["whole"] = len(answer["shown"]) == len(given[name])
+    return answers
+
+
+def commands_to_run() -> list[tuple[str, str]]:
+    """All that neither stay open nor load weights nor take minutes, with their page."""
+    lines = []
+    for page in PAGES:
+        blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+        here = [line for block in blocks for line in block.splitlines() if re.match("dmlviz ", line)]
+        lines += [(page.name, line.split("  #")[0].strip()) for line in here if not NOT_HERE.match(line)]
+    assert len(lines) > 30
+    return lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["blocks", "notebooks", "commands"])
+def test_the_python_the_notebooks_and_the_commands_of_the_documents_work(part, answers):
+    """Python without a warning; commands in one shell, in a folder with what the pages speak of."""
+    answer = answers[part]
+    assert not answer["failed"], answer["failed"]
+    assert answer["whole"]
+    assert all(answer["shown"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -168,33 +241,6 @@ def test_a_command_or_an_option_that_is_not_there_is_found():
     for words in (["trian"], ["train", "--los", "triplet"], ["train", "--steps", "many"], ["runs", "remove"]):
         with pytest.raises(Exception, match=r"trian|--los|integer|remove"):
             understand(words)
-
-
-@pytest.mark.slow
-def test_the_commands_of_the_pages_work_in_one_shell(tmp_path):
-    """All that neither stay open nor load weights nor take minutes, in a folder with what the pages speak of."""
-    bring(tmp_path)
-    lines = []
-    for page in PAGES:
-        blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-        here = [line for block in blocks for line in block.splitlines() if re.match("dmlviz ", line)]
-        lines += [(page.name, line.split("  #")[0].strip()) for line in here if not NOT_HERE.match(line)]
-    assert len(lines) > 30
-    lines = [(page, line.replace("--steps 100", "--steps 30")) for page, line in lines]  # a third of the time
-    environment = {"DMLVIZ_DATA": str(tmp_path / "data"), "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
-    (tmp_path / "cache" / "dmlviz").mkdir(parents=True)  # with the compiled kernels of whoever runs the tests
-    (cache_dir() / "kernels").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "cache" / "dmlviz" / "kernels").symlink_to(cache_dir() / "kernels")
-    done = subprocess.run(
-        [sys.executable, "-c", SHELL],
-        input=json.dumps([["README.md", FIRST], *lines]),
-        cwd=tmp_path,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
 
 
 def bring(folder: Path) -> None:
@@ -285,19 +331,3 @@ def test_the_gallery_plays_and_the_reference_has_signatures(site):
     reference = (site / "REFERENCE.html").read_text()
     assert "embedding_dim" in reference
     assert "dmlviz.losses.build" in reference
-
-
-@pytest.mark.slow
-def test_the_notebooks_run(tmp_path):
-    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
-    notebooks = [nbformat.read(path, as_version=4) for path in sorted((ROOT / "examples").glob("*.ipynb"))]
-    assert len(notebooks) >= 5
-    cells = [cell for notebook in notebooks for cell in notebook.cells]
-    assert all(not cell.get("outputs") for cell in cells)  # kept without what they gave here
-    # One kernel, which imports torch once, and forgets all names before each notebook.
-    forget = "from IPython import get_ipython\nget_ipython().reset()"
-    everything = nbformat.v4.new_notebook()
-    for notebook in notebooks:
-        everything.cells += [nbformat.v4.new_code_cell(forget), *notebook.cells]
-    nbclient.NotebookClient(everything, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
-    assert all(any(cell.get("outputs") for cell in notebook.cells) for notebook in notebooks)
