@@ -27,6 +27,7 @@ threadpoolctl.threadpool_info()  # starts a process the first time: not within a
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests share two cores among several processes
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes start; each would compile dmlviz again
+sys.dont_write_bytecode = False  # and each worker would rewrite the assertions of all tests
 _shared = Path(__file__).parents[2] / "shared" / "data"
 if _shared.is_dir():
     os.environ.setdefault("DMLVIZ_DATA", str(_shared))

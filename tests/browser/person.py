@@ -103,6 +103,10 @@ class Person:
     def train(self, settings: str) -> str:
         """Set up by address, press Train, wait until that run is on the map; its id."""
         self.page.goto(f"{self.url}/?{settings}")
+        return self.press_train()
+
+    def press_train(self) -> str:
+        """Train with the settings of the page; the run's id, once it is on the map."""
         self.press("Train")
         expect(self.page).to_have_url(re.compile("run=[0-9a-f]{16}"))
         run = self.page.url.partition("run=")[2][:16]

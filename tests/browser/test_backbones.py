@@ -51,10 +51,7 @@ def test_weights_are_uploaded_features_computed_and_a_head_trained(person, runs,
     expect(page).to_have_url(re.compile(rf"dataset=(?!{pictures})custom-[0-9a-f]{{16}}"))
     expect(page.get_by_test_id("stSidebar")).to_contain_text("ResNet-18 made 512 features of each image")
 
-    person.press("Train")
-    expect(page).to_have_url(re.compile("run=[0-9a-f]{16}"))
-    run = page.url.partition("run=")[2][:16]
-    person.map_has("run", run)
+    run = person.press_train()
     person.map_has("state", "finished")
     trained = Runs(runs).get(run)
     person.map_has("points", str(len(trained.labels)))

@@ -51,10 +51,7 @@ def test_wrong_labels_are_found_decided_about_and_trained_without(visit, server)
     person.press("Use this data set")
     expect(page).to_have_url(re.compile("dataset=custom-[0-9a-f]{16}"))
     dataset = re.search("dataset=(custom-[0-9a-f]{16})", page.url)[1]
-    person.press("Train")
-    expect(page).to_have_url(re.compile("run=[0-9a-f]{16}"))
-    run = page.url.partition("run=")[2][:16]
-    person.map_has("run", run)
+    run = person.press_train()
     person.map_has("points", "60")
     person.map_has("state", "finished")
 

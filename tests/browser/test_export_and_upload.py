@@ -135,10 +135,7 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     expect(look).to_contain_text("fitted whole into 32 × 32")
     person.press("Use this data set")
     expect(person.page).to_have_url(re.compile("dataset=custom-[0-9a-f]{16}"))
-    person.press("Train")
-    expect(person.page).to_have_url(re.compile("run=[0-9a-f]{16}"))
-    run = person.page.url.partition("run=")[2][:16]
-    person.map_has("run", run)
+    run = person.press_train()
     person.map_has("state", "finished")
     person.map_has("points", "6")
     expect(person.map.locator(".class .name")).to_have_text(["a bar", "a square"])
