@@ -27,6 +27,7 @@ DELIMITERS = ("\t", ";", "|", ",")  # the first of those that are in every line 
 WESTERN = "cp1252"  # what Excel writes in Western Europe and America, where it does not write UTF-8
 _ESCAPED = re.compile(rb'\\"[^,;|\t\r\n"]')  # a quote as Spark and MySQL write it: RFC 4180 doubles it
 _HINT = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # Excel's first line
+_ORANGE = ("c", "continuous", "d", "discrete", "s", "string", "t", "time", "i", "ignore", "")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*")
 _FILE = re.compile(r".*\.(png|jpe?g|webp|bmp|gif)", re.IGNORECASE)
 
@@ -203,14 +204,21 @@ def _form(path: Path, encoding: str, quoted: bool, escape: str | None) -> _Form:
         return _Form(delimiter, escape, begin, names, notes)
     if why:
         notes.append(why)
+    orange = len(body) > 3 and path.suffix == ".tab" and all(cell.strip().lower() in _ORANGE for cell in body[1])
+    if orange:
+        notes.append(
+            f"Two rows below the names are types and roles, as Orange writes them: {', '.join(body[1][:3])} …."
+        )
+        body = [body[0], *body[3:]]
     _check_one_header(path.name, body)
     reader = csv.reader(lines[begin:], delimiter=delimiter, quoting=quoting, escapechar=escape)  # type: ignore[arg-type]
-    next(reader)
+    for _ in range(3 if orange else 1):
+        next(reader)
     return _Form(delimiter, escape, begin + reader.line_num, _names(body[0], body[1:]), notes)
 
 
 def _delimiter(path: Path, lines: Sequence[str]) -> str:
-    if path.name.lower().endswith((".tsv", ".tsv.gz")):
+    if path.name.lower().endswith((".tsv", ".tsv.gz", ".tab", ".tab.gz")):
         return "\t"
     plain = re.sub(r'"[^"]*"', "", "".join(lines)).splitlines()
     plain = [line.strip(" \r\n") for line in plain if line.strip()] or [""]

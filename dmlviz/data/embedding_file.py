@@ -1,6 +1,6 @@
 """Precomputed embeddings from npy, npz or a table, with labels and further columns where there are any."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from dmlviz.data import table_file
+from dmlviz.data.arrow_types import is_numeric, numbers_of
 from dmlviz.data.class_names import UNLABELED, class_ids, has_label, label_notes, label_text
 from dmlviz.data.columns import clean_columns
 from dmlviz.data.labels_file import read_labels_file
@@ -39,7 +40,7 @@ _HOW = {  # what other programs write, and how it becomes a file that is read
     (".pt", ".pth", ".safetensors", ".ckpt"): "save the tensor by numpy.save(file, tensor.float().numpy())",
     (".h5", ".hdf5", ".nc"): "save its arrays by numpy.savez(file, vectors=…, labels=…)",
     (".xlsx", ".xls", ".ods"): "save the sheet as CSV UTF-8",
-    (".tab", ".arff", ".dta", ".sav", ".rds", ".svm", ".libsvm"): "write it as CSV, with one row of names",
+    (".dta", ".sav", ".rds"): "write it as CSV, with one row of names",
     (".txt", ".md", ".bin"): "a table is called .csv or .tsv, word vectors as text .vec",
     (".rar", ".7z"): "unpack it",
 }
@@ -209,6 +210,7 @@ def columns_of_vectors(
         cameras = shared_objects(table.column(camera))
         table = table.drop_columns(camera)
     choice = choice or Choice()
+    table = _without_numbers(table, choice.missing)
     roles = find_columns(table, name, choice)
     if not roles.vector:
         raise no_vector(table, name)
@@ -216,9 +218,39 @@ def columns_of_vectors(
     vectors = read_vectors(table, roles.vector, name)
     columns, left_out, notes = clean_columns(table.select(roles.others))
     vector = roles.vector_note(*vectors.shape)
+    series = {", ".join(roles.vector[:3]) + " …" * (len(roles.vector) > 3): vectors}
+    numbers = {one: numbers_of(columns[one]).to_numpy() for one in columns.column_names if is_numeric(columns[one])}
+    notes += _marks_of_nothing(numbers | series)
     return EmbeddingTable(
         vectors, labels, cameras, columns, tuple(notes), vector, str(roles.label or ""), tuple(left_out)
     )
+
+
+def _without_numbers(table: "pyarrow.Table", missing: Sequence[str]) -> "pyarrow.Table":
+    """Return a table with nothing in place of numbers that a person named as missing."""
+    import pyarrow
+    from pyarrow import compute
+
+    for at, column in enumerate(table.columns if missing else ()):
+        if is_numeric(column):
+            named = compute.is_in(column.cast("string"), value_set=pyarrow.array(missing))
+            nothing = pyarrow.scalar(None, column.type)
+            table = table.set_column(at, table.column_names[at], compute.if_else(named, nothing, column))
+    return table
+
+
+def _marks_of_nothing(columns: Mapping[str, np.ndarray]) -> list[str]:
+    """Return a sentence for each number that stands far below all others and by custom means that there is none."""
+    notes = []
+    for mark in (-999, -9999, -99999):
+        found = [name for name, numbers in columns.items() if (numbers == mark).any()]
+        found = [name for name in found if np.nanmin(columns[name], where=columns[name] != mark, initial=0) > mark / 2]
+        if found:
+            notes.append(
+                f"{mark} is read as a number in {', '.join(found[:8])}: if it stands for nothing there, add --missing "
+                f"{mark}."
+            )
+    return notes
 
 
 def _npy(path: Path, camera: str | None = None) -> EmbeddingTable:

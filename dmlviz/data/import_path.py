@@ -4,19 +4,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dmlviz.data import hugging_face, layouts, table_file
+from dmlviz.data import class_folders, hugging_face, layouts, table_file
 from dmlviz.data.embedding_file import (
+    SUFFIXES,
     LabeledEmbeddings,
     columns_of_vectors,
     read_any,
     read_embeddings,
     validate_vectors,
 )
-from dmlviz.data.file_source import TARS, Folder, exists, open_folder
+from dmlviz.data.file_source import TARS, Folder, exists, iter_files, open_folder
 from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
+from dmlviz.data.picture_list import find_picture_list
 from dmlviz.data.picture_table import import_picture_table, read_pictures
 from dmlviz.data.raw_files import import_pixel_tables, import_raw_files, pixel_tables, siblings
 from dmlviz.data.table_file import Choice, find_columns, prepare_table
@@ -106,34 +108,41 @@ def import_path(
 def _import_folder(
     path: Path,
     title: str,
-    choice: Choice | None,
+    choice: Choice,
     side: int | None,
     color: Color,
     progress: Callable[[int, int], object],
     is_trusted: bool,
 ) -> ImportedDataset:
     """Read a folder or zip of pictures: one of a known layout, else files as MNIST's, or a folder for each class."""
+    listed, level = None, choice.folder_level
     if exists(path):
         with open_folder(path) as folder:
             match = layouts.find_layout(folder)
             if match is not None:
-                layout, place = match
-                table = layout.read(place)
-                return import_picture_table(
-                    table,
-                    layouts.found_columns(table),
-                    place,
-                    title=title or layout.title,
-                    name=path.name,
-                    side=side,
-                    color=color,
-                    progress=progress,
-                    notes=[f"Read as {layout.title}."],
-                )
-    level = choice.folder_level if choice else None
-    return import_image_folder(
-        path, title=title, side=side, color=color, level=level, progress=progress, is_trusted=is_trusted
-    )
+                layout, folder = match
+                table, title = layout.read(folder), title or layout.title
+                listed = table, layouts.found_columns(table), [f"Read as {layout.title}."]
+            elif level is None:
+                listed = find_picture_list(path, choice)
+            if listed is not None and listed[1].label is not None:
+                table, roles, notes = listed
+                how: dict[str, Any] = {"side": side, "color": color, "progress": progress, "missing": choice.missing}
+                title = title or path.stem
+                return import_picture_table(table, roles, folder, title=title, name=path.name, notes=notes, **how)
+    hints = listed[2] if listed is not None else []
+    try:
+        imported = import_image_folder(
+            path, title=title, side=side, color=color, level=level, progress=progress, is_trusted=is_trusted
+        )
+    except UserError as error:
+        with iter_files(path) as files:
+            closed = [file.name for file in files if file.name.lower().endswith((".zip", *TARS, *SUFFIXES))]
+        if closed and not hints:
+            hints = [f"{path.name} holds {class_folders.listed(closed)}: unpack what is packed, and add it by itself."]
+        raise UserError(" ".join((str(error), *hints))) from None
+    imported.report["warnings"] += hints
+    return imported
 
 
 def import_table(

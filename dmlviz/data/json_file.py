@@ -1,4 +1,4 @@
-"""Tables in JSON: a line for each row, a list of rows, or a list for each column."""
+"""Tables in JSON: a line for each row, a list of rows, or a list for each column, or names and their vectors."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def read_json_file(path: Path) -> "pyarrow.Table":
         )
     with open_unpacked(path) as file:
         content = json.load(file)
-    content = _rows(content)
+    content = _named_vectors(_rows(content))
     if isinstance(content, dict) and all(isinstance(column, dict) for column in content.values()):  # of pandas
         content = {name: list(column.values()) for name, column in content.items()}
     if isinstance(content, dict) and all(isinstance(column, list) for column in content.values()):
@@ -77,6 +77,15 @@ def _rows(content: Any) -> Any:
     if isinstance(content, list) and content and all(isinstance(row, list) for row in content):
         return {"vector": content}
     return content
+
+
+def _named_vectors(content: Any) -> Any:
+    """Return {name: vector} as a table; anything else as it is, such as {column: values}, of more rows than columns."""
+    lists = list(content.values()) if isinstance(content, dict) else []
+    if not lists or not all(isinstance(one, list) and len(one) == len(lists[0]) < len(lists) for one in lists):
+        return content
+    numbers = all(isinstance(number, float | int) for one in lists for number in one)
+    return {"name": list(content), "vector": lists} if numbers else content
 
 
 def _column(values: list[Any], column: str, name: str) -> "pyarrow.Array":

@@ -23,6 +23,11 @@ KERAS: dict[str, Key] = {
     "x_test": ("test", "images"),
     "y_test": ("test", "labels"),
 }
+_MEDMNIST: dict[str, Key] = {
+    f"{of}_{kind}": (part, kind)
+    for kind in ("images", "labels")
+    for of, part in (("train", "train"), ("test", "test"), ("val", "test"))
+}
 _NAME = re.compile(r"[\w. -]*mnist[\w. -]*\.npz", re.IGNORECASE)
 
 
@@ -41,10 +46,10 @@ def idx_bytes(array: np.ndarray) -> bytes:
 
 
 def is_keras(file: Path | bytes) -> bool:
-    """Return whether a file, or its content, is an npz archive with the four arrays of Keras and no others."""
+    """Return whether a file, or its content, is an npz archive with the arrays of Keras or MedMNIST."""
     try:
         with zipfile.ZipFile(BytesIO(file) if isinstance(file, bytes) else file) as archive:
-            return {name.removesuffix(".npy") for name in archive.namelist()} == {*KERAS}
+            return {name.removesuffix(".npy") for name in archive.namelist()} in ({*KERAS}, {*_MEDMNIST})
     except (OSError, ValueError, zipfile.BadZipFile):
         return False
 
@@ -52,12 +57,18 @@ def is_keras(file: Path | bytes) -> bool:
 def read_keras(path: Path) -> dict[Key, np.ndarray]:
     """Return the arrays of such a file; labels of a column are a row, gray images have no axis for color.
 
+    Images to validate on (val) follow those to test on.
+
     Raises:
         DamagedFileError: For a damaged file.
     """
-    arrays = {KERAS[name]: array for name, array in read_arrays(path).items()}
-    for (part, kind), array in arrays.items():
-        arrays[part, kind] = array.squeeze(axis=-1) if array.shape[1:] and array.shape[-1] == 1 else array
+    arrays: dict[Key, np.ndarray] = {}
+    for name, array in sorted(read_arrays(path).items()):
+        key = (KERAS | _MEDMNIST)[name]
+        array = array.squeeze(axis=-1) if array.shape[1:] and array.shape[-1] == 1 else array
+        if key in arrays and arrays[key].shape[1:] != array.shape[1:]:
+            raise DamagedFileError(path, f"{name} has the shape {array.shape}")
+        arrays[key] = np.concatenate((arrays[key], array)) if key in arrays else array
     return arrays
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlviz.data.arrow_types import is_list_type, is_numeric, is_text, leaf_type, numbers_of, plain_table, value_type
+from dmlviz.data.benchmark_files import read_arff, read_svmlight
 from dmlviz.data.class_names import label_text
 from dmlviz.data.columns import MAX_COLUMNS
 from dmlviz.data.csv_file import read_csv_file, read_lines
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
 
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 ARROW_SUFFIXES = (".feather", ".arrow", ".orc")
+SVM_SUFFIXES = (".svm", ".svmlight", ".libsvm")
 SUFFIXES = (
-    *(".csv", ".tsv", ".parquet", *JSON_SUFFIXES, *ARROW_SUFFIXES, ".vec"),
-    *(f"{suffix}.gz" for suffix in (".csv", ".tsv", *JSON_SUFFIXES)),
+    *(".csv", ".tsv", ".tab", ".parquet", *JSON_SUFFIXES, *ARROW_SUFFIXES, ".vec", ".arff", *SVM_SUFFIXES),
+    *(f"{suffix}.gz" for suffix in (".csv", ".tsv", ".tab", *JSON_SUFFIXES)),
 )
 LABEL_KEYS = ("label", "labels", "class", "classes", "target", "targets", "y")
 PICTURE_KEYS = ("image", "picture", "img", "image_path", "path", "file", "file_name", "filename", "image_name")
@@ -126,6 +128,10 @@ def read_table_file(path: Path, choice: Choice | None = None) -> tuple["pyarrow.
         table, notes = _arrow(path), []
     elif suffix == ".vec":
         table, notes = word_vectors(read_lines(path), path.name), []
+    elif suffix == ".arff":
+        table, notes = read_arff(read_lines(path), path.name, choice.missing)
+    elif suffix in SVM_SUFFIXES:
+        table, notes = read_svmlight(path), []
     else:
         return _text_table(path, choice)
     table, more = prepare_table(table, path.name)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # What programs write for "no number". In a column of texts these are texts.
 NO_NUMBER = (
-    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"),
+    *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "?"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
 _EXPONENT = r"([eE][-+]?[0-9]+)?"
@@ -86,7 +86,6 @@ def typed_columns(
         odd = None if kept is not column or name.lower() in texts else odd_cell(column)
         if odd is not None:
             notes.append(f"Column {name} is read as texts, not as numbers: row {odd[0] + 1:,} has {odd[1]!r}.")
-        typed[names.index(name)] = kept
     finished = [plain_column(column) if column.type == pyarrow.string() else column for column in typed]
     return pyarrow.table(finished, names), notes
 

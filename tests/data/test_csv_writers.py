@@ -212,6 +212,7 @@ def test_equal_names_and_names_with_spaces_stay_apart(tmp_path):
     rows = "\n".join(f"{i},{i + 0.5},{i},{i * 2},a" for i in range(9))
     imported = read(tmp_path, f' x , y ,score,score,"\nlabel"\n{rows}')  # Excel breaks lines in cells
     assert imported.columns.column_names == ["x", "y", "score", "score 2"]
+    assert [column[4].as_py() for column in imported.columns.columns] == [4, 4.5, 4, 8]
     assert imported.classes == ("a",)
     assert any("Two columns are called score" in note for note in imported.notes)
 

@@ -24,6 +24,8 @@ from dmlviz.data import file_source
 from dmlviz.data.file_source import count_entries
 from dmlviz.data.image_folder import import_image_folder
 from dmlviz.data.image_ops import decode_square
+from dmlviz.data.import_path import import_path
+from dmlviz.data.table_file import Choice
 from dmlviz.errors import DataUnavailableError, UnknownNameError, UserError
 
 
@@ -55,6 +57,60 @@ def classes(**counts):
     """{"cat/0.png": …} with so many different pictures of each class."""
     numbers = iter(range(10_000))
     return {f"{name}/{i}.png": picture(next(numbers)) for name, count in counts.items() for i in range(count)}
+
+
+def pictures(*names):
+    return {name: picture(number) for number, name in enumerate(names)}
+
+
+PETS, TEN = ["cat", "dog", "ünk"], range(10)
+BOTH = [f"{part}/x/{i}.png" for part in ("train", "valid") for i in TEN]
+LISTED = {  # the table and its rows, the pictures, how many are in each part, what is said
+    "by id, beside those to submit": (
+        {"trainLabels.csv": [("id", "label"), *((i, PETS[i % 3]) for i in TEN)]},
+        pictures(*(f"{part}/{i}.png" for part in ("train", "test") for i in TEN)),
+        (7, 3, "column id names the pictures. Pictures that no row names are left out: 10."),
+    ),
+    "a table in each part": (
+        {f"{part}/metadata.csv": [("file", "label"), *((f"x/{i}.png", PETS[i % 3]) for i in TEN)]
+         for part in ("train", "valid")},
+        pictures(*BOTH),
+        (10, 10, "column label of train/metadata.csv, valid/metadata.csv"),
+    ),
+    "parts in the paths": (
+        {"a.csv": [("Path", "breed"), *((name, PETS[i % 3]) for i, name in enumerate(BOTH))]},
+        pictures(*BOTH),
+        (10, 10, "Classes are column breed of a.csv"),
+    ),
+    "paths of another machine, some gone": (
+        {"a.csv": [("img", "label"), *((f"C:\\x\\{i}.PNG", PETS[i % 3]) for i in range(15))]},
+        pictures(*(f"pics/{i}.PNG" for i in TEN)),
+        (7, 3, "column img names the pictures"),
+    ),
+    "a label to choose": (
+        {"a.csv": [("img", "sex", "age"), *((f"{i}.png", "mf"[i % 2], "yo"[i % 2]) for i in TEN)]},
+        pictures(*(f"{'ab'[i % 2]}/{i}.png" for i in TEN)),
+        (8, 2, "choose which column is their class with --label (sex, age)"),
+    ),
+    "a table of something else": (
+        {"a.csv": [("label", "n"), *((i % 8, i) for i in range(60))]},
+        pictures(*(f"{'ab'[i % 2]}/{i}.png" for i in TEN)),
+        (8, 2, "Classes are the folders a, b."),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("case", LISTED)
+def test_a_table_that_names_the_pictures_of_its_folder_says_their_classes(tmp_path, case, packed):
+    tables, files, (train, test, said) = LISTED[case]
+    files |= {name: "\n".join(",".join(map(str, row)) for row in rows).encode() for name, rows in tables.items()}
+    path = zipped(tmp_path / "z.zip", files) if packed else folder(tmp_path / "in", files)
+    found = import_path(path, follow_paths=not packed)
+    assert (len(found.parts["train_images"]), len(found.parts["test_images"])) == (train, test)
+    assert said in " ".join((*found.report["notes"], *found.report["warnings"]))
+    if case == "a label to choose":
+        assert [one["name"] for one in import_path(path, choice=Choice(label="sex")).report["classes"]] == ["f", "m"]
 
 
 def reasons(found):

@@ -213,6 +213,20 @@ def test_a_file_of_keras_with_other_arrays_is_refused_in_a_sentence(tmp_path, kn
         import_path(tmp_path / "mnist.npz")
 
 
+def test_the_file_of_medmnist_tests_on_its_images_to_validate_on_too(tmp_path) -> None:
+    arrays = {
+        name: {"images": np.full((n, 28, 28, 3), n, np.uint8), "labels": np.arange(n)[:, None] % 3}
+        for name, n in (("train", 30), ("val", 9), ("test", 12))
+    }
+    np.savez(tmp_path / "p.npz", **{f"{part}_{kind}": a for part, own in arrays.items() for kind, a in own.items()})
+    parts = import_path(tmp_path / "p.npz").parts
+    assert (len(parts["train_images"]), parts["test_images"][:, 0, 0, 0].tolist()) == (30, [12] * 12 + [9] * 9)
+    arrays["train"]["labels"] = np.zeros((30, 14), np.uint8)
+    np.savez(tmp_path / "p.npz", **{f"{part}_{kind}": a for part, own in arrays.items() for kind, a in own.items()})
+    with pytest.raises(UserError, match=r"labels of shape \(30, 14\)"):
+        import_path(tmp_path / "p.npz")
+
+
 def test_a_file_of_keras_with_colors_and_columns_of_labels_is_read(tmp_path) -> None:
     arrays = keras_arrays(0)
     colors = {name: np.stack([array] * 3, axis=-1) for name, array in arrays.items() if name[0] == "x"}

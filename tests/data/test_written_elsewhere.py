@@ -1,6 +1,7 @@
 """Tables and word vectors as other programs write them: read as they are, or refused with what to do."""
 
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -8,8 +9,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, orc
 from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
 
 from dmlviz.data.import_path import import_path
+from dmlviz.data.table_file import Choice
 from dmlviz.errors import UserError
 
 VECTORS = np.random.default_rng(0).normal(size=(30, 4)).round(3).astype(np.float32)
@@ -23,7 +26,25 @@ def write_stream(path):
         file.write_table(TABLE)
 
 
+def write_arff(path):
+    names = [f"@attribute 'e {i}' {kind}" for i, kind in enumerate(("REAL", "numeric", "Integer", "real"))]
+    rows = [", ".join((*map(str, row.tolist()), f"'{label}'")) for row, label in zip(VECTORS, FRAME.label, strict=True)]
+    path.write_text("\n".join(["% c", "@RELATION r", *names, "@attribute class {'01','1',cat}", "@DATA", *rows]))
+
+
+def write_orange(path):
+    head = pd.DataFrame([["c"] * 4 + ["d"], [""] * 4 + ["class"]], columns=FRAME.columns)
+    pd.concat([head, FRAME.astype(str)]).to_csv(path, sep="\t", index=False)
+
+
+WRONG = {
+    "two labels.svm": b"1,2 1:.5\n0 1:.3\n",
+    "sparse.arff": b"@relation r\n@attribute a real\n@attribute b {x}\n@data\n{0 1}\n",
+}
 WRITERS = {
+    "a.tab": lambda path: FRAME.to_csv(path, sep="\t", index=False),
+    "orange.tab": write_orange,
+    "a.arff": write_arff,
     "a.feather": lambda path: feather.write_feather(FRAME, path),
     "file.arrow": lambda path: feather.write_feather(TABLE, path, compression="lz4"),
     "stream.arrow": write_stream,
@@ -58,6 +79,37 @@ def test_word_vectors_have_words_which_may_hold_spaces(tmp_path, head):
         import_path(tmp_path / "w.vec")
 
 
+def test_sparse_rows_and_vectors_by_name_are_read(tmp_path):
+    names = [f"{a}{b}" for a in "abcdef" for b in "vwxyz"]
+    dump_svmlight_file(VECTORS, np.arange(30) % 3, str(tmp_path / "a.svm"), query_id=np.arange(30) // 5)
+    (tmp_path / "a.json").write_text(json.dumps(dict(zip(names, VECTORS.tolist(), strict=True))))
+    rows, named = import_path(tmp_path / "a.svm"), import_path(tmp_path / "a.json")
+    np.testing.assert_array_equal((rows.embeddings, named.embeddings), (VECTORS, VECTORS))
+    assert (rows.classes, rows.columns["qid"][7].as_py(), named.columns["name"][7].as_py()) == (
+        ("0", "1", "2"),
+        1,
+        "bx",
+    )
+
+
+@pytest.mark.parametrize("mark", ["-999", "-9999", "?"])
+@pytest.mark.parametrize("column", ["e1", "price"])
+def test_what_stands_for_nothing_among_numbers_is_said_or_nothing(tmp_path, column, mark):
+    frame = FRAME.assign(price=np.arange(30.0)).astype({column: object})
+    frame.loc[[3, 7], column] = mark if mark == "?" else float(mark)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    if mark != "?":
+        frame.astype({column: float}).to_parquet(tmp_path / "t.parquet")
+        for path in (tmp_path / "t.csv", tmp_path / "t.parquet"):
+            assert f"{mark} is read as a number in " in " ".join(import_path(path).notes)
+    for path in tmp_path.iterdir():
+        if column == "price":
+            assert import_path(path, choice=Choice(missing=(mark,))).columns["price"].null_count == 2
+        else:
+            with pytest.raises(UserError, match="row 4, column e1"):
+                import_path(path, choice=Choice(missing=(mark,)))
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -66,13 +118,20 @@ def test_word_vectors_have_words_which_may_hold_spaces(tmp_path, head):
         ("a.h5", "numpy.savez"),
         ("a.xlsx", "CSV UTF-8"),
         ("a.sav", "write it as CSV"),
+        ("two labels.svm", "'1,2'"),
+        ("sparse.arff", "row 1 is '{0 1}'"),
+        ("two.zip", "two.zip holds in/inner.zip"),
+        ("arrays.zip", "arrays.zip holds v.npy"),
         ("glove.txt", r"\.vec"),
         ("a.7z", "unpack it"),
         ("s.npz", "toarray"),
     ],
 )
 def test_what_is_not_read_is_refused_with_what_to_do(tmp_path, name, words):
-    (tmp_path / name).write_bytes(b"x")
+    (tmp_path / name).write_bytes(WRONG.get(name, b"x"))
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr({"two.zip": "in/inner.zip", "arrays.zip": "v.npy"}[name], b"x")
     if name == "s.npz":
         sparse.save_npz(tmp_path / name, sparse.csr_matrix(VECTORS))
     with pytest.raises(UserError, match=words):
