@@ -17,7 +17,7 @@ from dmlviz.catalog.parameters import Parameter, brief
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.labels import read_labels
-from dmlviz.ops.precision import to_numbers
+from dmlviz.ops.precision import is_read_alone, to_numbers
 from dmlviz.projection import Projection, project
 
 __all__ = ["TSNE", "UMAP", "MetricLearner"]
@@ -354,7 +354,8 @@ def _rows(X: Any) -> Any:
             f"X has a number in every cell; got {np.ma.count_masked(X):,} masked ones: fill them in, as SimpleImputer "
             "does, or leave their rows out."
         )
-    return to_numbers(X) if hasattr(X, "detach") else X  # a tensor of any type and device
+    is_list_of_such = isinstance(X, list | tuple) and any(map(is_read_alone, X))
+    return to_numbers(X) if hasattr(X, "detach") or is_list_of_such else X  # tensors of any type and device, masks
 
 
 def _seed(random_state: Any) -> int:

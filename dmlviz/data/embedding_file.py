@@ -247,8 +247,7 @@ def _marks_of_nothing(columns: Mapping[str, np.ndarray]) -> list[str]:
         found = [name for name in found if np.nanmin(columns[name], where=columns[name] != mark, initial=0) > mark / 2]
         if found:
             notes.append(
-                f"{mark} is read as a number in {', '.join(found[:8])}: if it stands for nothing there, add --missing "
-                f"{mark}."
+                f"{mark} is a number in {', '.join(found[:8])}: if it stands for nothing there, add --missing and it."
             )
     return notes
 

@@ -78,7 +78,7 @@ def read_labels(
         index[known], classes = read_labels(array[known], name=name)
         return index, classes
     if not known.all():
-        _refuse((values.ravel() if is_masked else array).tolist(), int(known.argmin()))
+        _refuse(list(values.ravel()) if is_masked else array.tolist(), int(known.argmin()))
     if array.dtype.kind in "fc":
         array = _from_floats(array)
     if array.dtype.kind == "O":
@@ -114,7 +114,7 @@ def _array(values: Any, name: str) -> np.ndarray:
     if isinstance(values, list | tuple) and any(hasattr(value, "detach") for value in values):
         values = [value.item() if hasattr(value, "detach") and value.numel() == 1 else value for value in values]
     if isinstance(values, list | tuple) and any(value is np.ma.masked for value in values):  # NumPy writes nan or "--"
-        values = [None if value is np.ma.masked else value for value in values]
+        values = np.array(values, object)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError):
@@ -170,4 +170,4 @@ def _refuse(values: Sequence[Any], place: int) -> NoReturn:
 
 
 def _brief(value: Any) -> str:
-    return one_line(repr(value), 40)
+    return "a masked one" if value is np.ma.masked else one_line(repr(value), 40)

@@ -26,7 +26,7 @@ def to_numbers(values: Any) -> np.ndarray:
         values = values.toarray()
     elif isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         values = np.ma.filled(values.astype(np.float64), np.nan)
-    elif isinstance(values, list | tuple) and any(hasattr(value, "detach") for value in values):
+    elif isinstance(values, list | tuple) and any(map(is_read_alone, values)):
         values = [to_numbers(value) for value in values]
     array = np.asarray(values)
     if array.dtype.kind == "O" and array.ndim and not any(isinstance(one, str | bytes) for one in array.flat):
@@ -38,6 +38,11 @@ def to_numbers(values: Any) -> np.ndarray:
         return array
     small = array.dtype.itemsize <= (4 if array.dtype.kind == "f" else 2)
     return np.ascontiguousarray(array, np.float32 if small else np.float64)
+
+
+def is_read_alone(value: Any) -> bool:
+    """Return whether an item of a list is one that NumPy refuses, or of which it forgets the mask."""
+    return hasattr(value, "detach") or isinstance(value, np.ma.MaskedArray)
 
 
 def plain_array(tensor: Any) -> np.ndarray:

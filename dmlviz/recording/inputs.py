@@ -12,7 +12,7 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.data.class_names import MAX_NAME, UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.ops import labels as class_labels
-from dmlviz.ops.precision import narrowed, plain_array, to_numbers
+from dmlviz.ops.precision import is_read_alone, narrowed, plain_array, to_numbers
 from dmlviz.storage.run_schema.validation import MAX_STEPS
 from dmlviz.storage.text import one_line
 
@@ -85,8 +85,10 @@ def to_numpy(values: Any) -> np.ndarray:
         return plain_array(values)
     if hasattr(values, "toarray") or np.ma.is_masked(values):
         return to_numbers(values)
-    if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
-        values = [to_numpy(value) for value in values]
+    if isinstance(values, list | tuple):
+        values = [
+            None if value is np.ma.masked else to_numpy(value) if is_read_alone(value) else value for value in values
+        ]
     try:
         return np.asarray(values)
     except ValueError:

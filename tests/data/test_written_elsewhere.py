@@ -101,7 +101,7 @@ def test_what_stands_for_nothing_among_numbers_is_said_or_nothing(tmp_path, colu
     if mark != "?":
         frame.astype({column: float}).to_parquet(tmp_path / "t.parquet")
         for path in (tmp_path / "t.csv", tmp_path / "t.parquet"):
-            assert f"{mark} is read as a number in " in " ".join(import_path(path).notes)
+            assert f"{mark} is a number in " in " ".join(import_path(path).notes)
     for path in tmp_path.iterdir():
         if column == "price":
             assert import_path(path, choice=Choice(missing=(mark,))).columns["price"].null_count == 2

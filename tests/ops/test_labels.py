@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 import torch
 
+import dmlviz
 from dmlviz import losses, metrics, miners
 from dmlviz.errors import UserError
 from dmlviz.ops.labels import is_missing, read_labels
@@ -144,9 +145,10 @@ def test_what_is_masked_is_missing_however_it_is_held(values, held):
     masked = held(np.ma.masked_array(values, mask=(Y == 1).reshape(values.shape)))
     assert is_missing(masked).ravel().tolist() == (Y == 1).tolist()
     assert (read_labels(masked, missing=True)[0] < 0).tolist() == (Y == 1).tolist()
+    dmlviz.show(X, masked)
     assert of_scores(masked) == of_scores([None if y == 1 else int(y) for y in Y])
     for take in (of_loss, of_miner, of_learner):
-        with pytest.raises(UserError, match="at index 1: label every embedding, or leave it out"):
+        with pytest.raises(UserError, match="got a masked one at index 1: label every embedding, or leave it out"):
             take(masked)
 
 
@@ -155,6 +157,10 @@ def test_a_learner_refuses_masked_numbers():
     learner = MetricLearner(max_iter=2, random_state=0).fit(X, Y)
     for take in (lambda: MetricLearner().fit(masked, Y), lambda: learner.predict(masked), lambda: TSNE().fit(masked)):
         with pytest.raises(UserError, match="got 8 masked ones: fill them in"):
+            take()
+    rows = [*masked]
+    for take in (lambda: MetricLearner().fit(rows, Y), lambda: TSNE().fit(rows), lambda: dmlviz.show(rows, Y)):
+        with pytest.raises((UserError, ValueError), match="NaN"):
             take()
 
 
