@@ -14,6 +14,7 @@ from dmlviz.catalog.dataset_spec import ClassSplit, DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.columns import write_columns
 from dmlviz.data.image_ops import border_pixels
+from dmlviz.storage.text import plain_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -145,7 +146,7 @@ def declaration(
     backgrounds = [border_pixels(image).mean() for image in images[:: max(1, len(images) // 500)]]
     return DatasetSpec(
         name=_name(names, parts),
-        title=title,
+        title=plain_name(title),
         summary=f"Your own: {len(images) + tests:,} {'color' if in_color else 'gray'} pictures of {len(names)} "
         f"classes, {side} × {side}; {len(images):,} to train on, {tests:,} to test on"
         + (f", of {class_split.test:,} other classes." if class_split is not None else "."),

@@ -30,23 +30,6 @@ def t_interval(values: Sequence[float]) -> tuple[float, float, float]:
     return float(data.mean()), float(data.mean() - half), float(data.mean() + half)
 
 
-def bootstrap_interval(values: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
-    """Return the mean and its 95 % percentile interval from 10,000 resamples; equal values give equal intervals.
-
-    Args:
-        values: Measurements of units that another study would draw anew: classes, say.
-
-    Returns:
-        Mean, lower end, upper end.
-
-    Source: Efron and Tibshirani, An introduction to the bootstrap, 1993, section 13.3.
-    """
-    data = np.asarray(values, float)
-    draws = np.random.default_rng(0).integers(len(data), size=(10_000, len(data)))
-    low, high = np.quantile(data[draws].mean(axis=1), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return float(data.mean()), float(low), float(high)
-
-
 def mean_row(figure: str, series: str, x: float | str, values: Sequence[float]) -> FigureRow:
     """Return the row of a mean: with a 95 % t-interval of several values, without an interval of one."""
     if len(values) == 1:

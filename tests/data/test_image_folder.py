@@ -106,7 +106,8 @@ def test_a_table_that_names_the_pictures_of_its_folder_says_their_classes(tmp_pa
     tables, files, (train, test, said) = LISTED[case]
     files |= {name: "\n".join(",".join(map(str, row)) for row in rows).encode() for name, rows in tables.items()}
     path = zipped(tmp_path / "z.zip", files) if packed else folder(tmp_path / "in", files)
-    found = import_path(path, follow_paths=not packed)
+    found = import_path(path, title="\u202ea\nb", follow_paths=not packed)
+    assert found.declared.title == "a b"
     assert (len(found.parts["train_images"]), len(found.parts["test_images"])) == (train, test)
     assert said in " ".join((*found.report["notes"], *found.report["warnings"]))
     if case == "a label to choose":

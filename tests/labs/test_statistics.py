@@ -8,7 +8,6 @@ from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.statistics import (
-    bootstrap_interval,
     caveat,
     compare,
     mean_row,
@@ -32,13 +31,6 @@ def test_the_interval_covers_the_true_mean_in_19_of_20_samples():
     rng = np.random.default_rng(0)
     intervals = [t_interval(rng.normal(3, 2, 5).tolist()) for _ in range(2000)]
     assert np.mean([low < 3 < high for _, low, high in intervals]) == pytest.approx(0.95, abs=0.015)
-
-
-def test_the_bootstrap_interval_is_that_of_the_mean_of_a_large_sample():
-    values = np.random.default_rng(1).normal(3, 2, 400)
-    mean, low, high = bootstrap_interval(values)
-    assert (mean, low, high) == bootstrap_interval(values)
-    assert (mean, low, high) == pytest.approx(t_interval(values.tolist()), abs=0.02)
 
 
 def test_one_value_has_no_interval():
