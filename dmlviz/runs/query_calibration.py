@@ -19,7 +19,8 @@ from dmlviz.nets.fine_tuned import FineTunedNet
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.runs.answers import EmbeddedImages
 from dmlviz.runs.embed import CHUNK, decode_images, net_input, trained_net
-from dmlviz.runs.query_confidence import NEIGHBORS, Calibration, Confidence, NeighborSignals, vote
+from dmlviz.runs.oriented_gradients import ShapeDistance
+from dmlviz.runs.query_confidence import NEIGHBORS, Calibration, Confidence, NeighborSignals, Space, vote
 from dmlviz.runs.run import Run
 from dmlviz.training.validation_split import split_training_images
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_CALIBRATED = 2000  # images: fewer move the limits by chance
 MAX_LIVE = 500  # while a net trains, which is not to wait for it
-MAX_COMPARED = 4000  # test images, by their features: with fewer, noise is not far enough from all of them
+MAX_COMPARED = 6000  # test images, by features and shapes: with fewer, noise is not far enough from all of them
 PROBE = 50  # images, which say how fast the net is
 SLOW_S = 2e-3  # of processor time for an image; the test images, which are embedded already, calibrate slower nets
 
@@ -43,7 +44,7 @@ class Judge:
         run: A finished run with a net.
         root: The data folder; None for the default one.
         searched: Indices of the test images that are searched; all by default.
-        compare_features: Whether features are compared, too.
+        compare_features: Whether features and shapes are compared, too.
         step: The snapshot whose tracked images calibrate it; None for all images of a finished run.
     """
 
@@ -62,18 +63,20 @@ class Judge:
         self._search = NearestNeighbors(embeddings)
         self._net: _FeatureNet | None = None
         self._references: NearestNeighbors | None = None
+        self._shapes: ShapeDistance | None = None
         held_out = None if step is not None else _held_out(run, root)
         if held_out is not None:
             self._net, data, rows = held_out
-            features, points = self._net.forward(data.train.images[rows])
+            images, true = data.train.images[rows], data.train.labels[rows]
             if compare_features:
-                vectors, _ = self._net.forward(data.test.images[items[_evenly(len(labels), MAX_COMPARED)]])
-                self._references = NearestNeighbors(vectors, "cosine")
-            signals, true = self._signals(*self._search.search(points, NEIGHBORS), features), data.train.labels[rows]
+                known = data.test.images[items[_evenly(len(labels), MAX_COMPARED)]]
+                self._references = NearestNeighbors(self._net.forward(known)[0], "cosine")
+                self._shapes = ShapeDistance(known)
+            signals = self.signals(images, self._net.forward(images)[1])
             short, basis = "validation images", f"{len(rows):,} validation images"
         else:
             rows = _evenly(len(labels), MAX_CALIBRATED if step is None else MAX_LIVE)
-            signals, true = self._signals(*self._search.others(NEIGHBORS, rows)), labels[rows]
+            signals, true = self._signals(*self._search.others(NEIGHBORS, rows), {}), labels[rows]
             short, basis = "test images", f"{len(rows):,} test images, each against the others"
         self.calibration = Calibration(signals, signals.label == true, basis, short)
 
@@ -84,21 +87,22 @@ class Judge:
             images: n × h × w or n × h × w × 3, uint8.
             embeddings: Their embeddings (n × d).
         """
-        features = None if self._net is None or self._references is None else self._net.forward(images)[0]
-        return self._signals(*self._search.search(embeddings, NEIGHBORS), features)
+        further: dict[Space, np.ndarray] = {}
+        if self._net is not None and self._references is not None and self._shapes is not None:
+            found, _ = self._references.search(self._net.forward(images)[0], NEIGHBORS)
+            further = {"features": found.mean(axis=1), "shape": self._shapes.of(images)}
+        return self._signals(*self._search.search(embeddings, NEIGHBORS), further)
 
     def judge(self, images: np.ndarray, embeddings: np.ndarray) -> list[Confidence]:
         """Return how sure the answers to prepared images are; arguments as of `signals`."""
         return self.calibration.describe(self.signals(images, embeddings), DATASETS[self._dataset].classes)
 
     def _signals(
-        self, distances: np.ndarray, neighbors: np.ndarray, features: np.ndarray | None = None
+        self, distances: np.ndarray, neighbors: np.ndarray, further: dict[Space, np.ndarray]
     ) -> NeighborSignals:
         label, agreeing = vote(self._labels[neighbors])
-        near = None
-        if features is not None and self._references is not None:
-            near = self._references.search(features, NEIGHBORS)[0].mean(axis=1)
-        return NeighborSignals(distances.mean(axis=1), near, label, agreeing, neighbors.shape[1])
+        spaces: dict[Space, np.ndarray] = {"embedding": distances.mean(axis=1), **further}
+        return NeighborSignals(spaces, label, agreeing, neighbors.shape[1])
 
 
 @lru_cache(maxsize=2)  # 40 MB each

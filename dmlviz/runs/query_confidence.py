@@ -1,12 +1,12 @@
 """Confidence of the answer to a query image, in words, calibrated on images whose answers are known.
 
-An image is as strange as the less usual of two distances: to its neighbors in the embedding, and to its neighbors in
-the features from which the net makes the embedding, where a net that sends everything onto a circle still sees what it
-has never seen. How strange is unusual, and how many neighbors must agree, follows from the calibration images
-(split conformal prediction: Vovk et al. 2005, chapter 4).
+An image is strange by three distances to its neighbors: in the embedding; in the features from which the net makes the
+embedding, where a net that sends everything onto a circle still sees what it has never seen; and of its shape, which
+tells letters from digits that a small net takes for the same. How strange is unusual, and how many neighbors must
+agree, follows from the calibration images (split conformal prediction: Vovk et al. 2005, chapter 4).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
@@ -14,8 +14,15 @@ import numpy as np
 
 NEIGHBORS = 10  # whose distance and agreement are judged
 UNLIKE = 0.01  # so many of the calibration images, at most, are unlike anything
-NOT_SURE = 0.04  # so many are not sure, unless the neighbors of more disagree
+NOT_SURE = 0.05  # so many are not sure, unless the neighbors of more disagree
 RIGHT = 0.99  # of the sure ones have the right class
+Space = Literal["embedding", "features", "shape"]
+WEIGHTS: dict[Space, float] = {"embedding": 0.3, "features": 0.3, "shape": 1.0}  # each distance in its usual spread
+FARTHER: dict[Space, str] = {
+    "embedding": "Farther from its neighbors than",
+    "features": "Farther from its neighbors in the net's features than",
+    "shape": "Farther in its shape from every known image than",
+}
 
 Level = Literal["sure", "unsure", "unlike"]
 
@@ -55,15 +62,14 @@ class NeighborSignals:
     """Distances and classes of the neighbors of n images.
 
     Attributes:
-        distance: Mean distance to the nearest images in the embedding (n).
-        feature_distance: The same in the net's features (n); None where they are not compared.
+        distances: Mean distance to the nearest images (n), in each space that is compared: the embedding, the net's
+            features, and the shape, as of `ShapeDistance.of`.
         label: Class of most neighbors (n).
         agreeing: Neighbors of that class (n).
         neighbors: Number of neighbors of each image.
     """
 
-    distance: np.ndarray
-    feature_distance: np.ndarray | None
+    distances: Mapping[Space, np.ndarray]
     label: np.ndarray
     agreeing: np.ndarray
     neighbors: int
@@ -114,11 +120,16 @@ class Calibration:
     _strangeness: np.ndarray = field(init=False, repr=False)
 
     def strangeness(self, signals: NeighborSignals) -> np.ndarray:
-        """Return the share of calibration images with a smaller distance, by the larger of both distances (n)."""
-        shares = [_share_below(self.signals.distance, signals.distance)]
-        if self.signals.feature_distance is not None and signals.feature_distance is not None:
-            shares.append(_share_below(self.signals.feature_distance, signals.feature_distance))
-        return np.asarray(np.max(shares, axis=0))
+        """Return the share of calibration images that are less far from their neighbors, by all distances (n)."""
+        return _share_below(self._excesses(self.signals).sum(axis=0), self._excesses(signals).sum(axis=0))
+
+    def _excesses(self, signals: NeighborSignals) -> np.ndarray:
+        """Return how much more than usual each distance is, in its usual spread, weighted (spaces × n)."""
+        rows = []
+        for space, known in self.signals.distances.items():
+            low, middle, high = np.quantile(known, (0.16, 0.5, 0.84))
+            rows.append(WEIGHTS[space] * (signals.distances[space] - middle) / ((high - low) or 1))
+        return np.array(rows)
 
     def levels(self, signals: NeighborSignals) -> list[Level]:
         """Return how sure the answer to each image is."""
@@ -131,10 +142,12 @@ class Calibration:
 
     def describe(self, signals: NeighborSignals, classes: Sequence[str]) -> list[Confidence]:
         """Return how sure the answers to images are, in words."""
-        rows = zip(self.levels(signals), self.strangeness(signals), signals.label, signals.agreeing, strict=True)
+        spaces = [*self.signals.distances]
+        most = [spaces[place] for place in self._excesses(signals).argmax(axis=0)]
+        rows = zip(self.levels(signals), self.strangeness(signals), most, signals.label, signals.agreeing, strict=True)
         return [
-            self._in_words(level, float(strange), classes[int(label)], int(agreeing))
-            for level, strange, label, agreeing in rows
+            self._in_words(level, float(strange), space, classes[int(label)], int(agreeing))
+            for level, strange, space, label, agreeing in rows
         ]
 
     def packed(self) -> PackedCalibration:
@@ -142,7 +155,7 @@ class Calibration:
         n = len(self._strangeness)
         spare = int(UNLIKE * (n + 1)) - 1  # so many may be as strange
         return {
-            "distances": [float(f"{distance:.6g}") for distance in np.sort(self.signals.distance)],
+            "distances": [float(f"{distance:.6g}") for distance in np.sort(self.signals.distances["embedding"])],
             "limit": self.limit,
             "unlike": float(self._strangeness[n - 1 - spare]) if spare >= 0 else 1.0,
             "needed": self.needed,
@@ -151,14 +164,14 @@ class Calibration:
             "basis": f"Calibrated on {self.basis}.",
         }
 
-    def _in_words(self, level: Level, strange: float, name: str, agreeing: int) -> Confidence:
+    def _in_words(self, level: Level, strange: float, space: Space, name: str, agreeing: int) -> Confidence:
         titles = {"sure": f"Surely {name}", "unsure": f"Perhaps {name}", "unlike": "Unlike anything here"}
         share = "all" if strange >= 1 else f"{_percent(strange)} of the"
         reasons = []
         if level == "unlike":
-            reasons.append(f"Farther from its neighbors than {share} {self.short}: these neighbors mean little.")
+            reasons.append(f"{FARTHER[space]} {share} {self.short}: these neighbors mean little.")
         if level == "unsure" and strange > self.limit:
-            reasons.append(f"Farther from its neighbors than {share} {self.short}.")
+            reasons.append(f"{FARTHER[space]} {share} {self.short}.")
         if level == "unsure" and agreeing < self.needed:
             reasons.append(self._disagreement(agreeing))
         return {

@@ -18,10 +18,11 @@ CLASSES = ("cat", "dog")
 
 
 def signals(distance, agreeing=10, feature_distance=None):
-    distance = np.asarray(distance, float)
+    distances = {"embedding": np.asarray(distance, float)}
+    if feature_distance is not None:
+        distances["features"] = np.asarray(feature_distance, float)
     return NeighborSignals(
-        distance,
-        None if feature_distance is None else np.asarray(feature_distance, float),
+        distances,
         np.zeros(len(distance), int),
         np.broadcast_to(agreeing, len(distance)),
         10,
@@ -30,7 +31,7 @@ def signals(distance, agreeing=10, feature_distance=None):
 
 def calibration(known, right=True):
     return Calibration(
-        known, np.broadcast_to(right, len(known.distance)), "1,000 validation images", "validation images"
+        known, np.broadcast_to(right, len(known.agreeing)), "1,000 validation images", "validation images"
     )
 
 
@@ -47,12 +48,12 @@ def test_the_class_of_most_neighbors_wins_and_of_equals_the_nearer():
     assert agreeing.tolist() == [2, 2, 2]
 
 
-def test_one_calibration_image_in_a_hundred_is_unlike_and_four_are_not_sure():
+def test_one_calibration_image_in_a_hundred_is_unlike_and_five_are_not_sure():
     known = signals(np.arange(1000))
     levels = calibration(known).levels(known)
     assert levels.count("unlike") == 9  # (9 + 1) / (1000 + 1) is the last p-value of one percent or less
-    assert levels.count("sure") == 960
-    assert levels.index("unsure") == 960
+    assert levels.count("sure") == 950
+    assert levels.index("unsure") == 950
 
 
 def test_what_is_farther_than_every_calibration_image_is_unlike():
@@ -95,12 +96,12 @@ def test_nothing_is_sure_if_the_net_is_often_wrong():
 
 @pytest.mark.slow
 def test_a_page_without_a_server_says_the_same(usual, page_script):
-    asked = signals([3, 3, 3, 955, 995, 5000, 970], [7, 8, 5, 9, 10, 10, 2])
+    asked = signals([3, 3, 3, 945, 995, 5000, 970], [7, 8, 5, 9, 10, 10, 2])
     expected = usual.describe(asked, CLASSES)
     assert {one["level"] for one in expected} == {"sure", "unsure", "unlike"}
     images = [
         {"distance": distance, "agreeing": int(agreeing), "name": "cat"}
-        for distance, agreeing in zip(asked.distance.tolist(), asked.agreeing, strict=True)
+        for distance, agreeing in zip(asked.distances["embedding"].tolist(), asked.agreeing, strict=True)
     ]
     assert page_script("confidence", {"calibration": usual.packed(), "images": images}) == expected
 
@@ -160,14 +161,14 @@ def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
     garments, random = not_sure(load("fashion_mnist").test.images[:200]), not_sure(noise())
     assert min(np.mean(garments), np.mean(random)) >= 0.9
     printed = not_sure(letters())
-    assert np.mean(printed) >= 0.4  # O, I, S, Z and others are digits for the net, and for a reader
+    assert np.mean(printed) >= 0.65  # O, I, S, Z and others are digits for the net, and for a reader
     # Test images are among those that are searched: half of them are asked of the other half.
     test = load("mnist").test
     asked, kept = np.arange(0, 10_000, 10), np.setdiff1d(np.arange(10_000), np.arange(0, 10_000, 10))
     without_twins = Judge(mnist_run, items=kept)
     signals = without_twins.signals(test.images[asked], mnist_run.embeddings[asked])
     sure = np.array(without_twins.calibration.levels(signals)) == "sure"
-    assert np.mean(~sure) <= 0.05
+    assert np.mean(~sure) <= 0.06
     assert np.mean(signals.label[sure] == test.labels[asked][sure]) >= 0.99
 
 

@@ -1,0 +1,81 @@
+"""Shapes of images compared by histograms of oriented gradients: what no net has to learn first.
+
+A small net that has seen digits only sends a T where 7 is; the directions of their edges differ.
+
+Reference:
+    Dalal and Triggs 2005 (the histograms); Breunig et al. 2000 (a distance beside that of the neighbors among
+    themselves).
+"""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+SIDE = 28  # pixels to which images are scaled
+DIRECTIONS = 8
+STRIDE = 3  # pixels between the centers of two histograms
+NEIGHBORS = 5
+CROWDING = 0.75  # power of the neighbors' own distance: 0 ignores it, 1 is the local outlier factor
+_CHUNK = 256
+
+
+def oriented_gradients(images: np.ndarray) -> np.ndarray:
+    """Return the histograms of the directions of edges on a grid over each image.
+
+    Args:
+        images: n × h × w or n × h × w × 3, uint8.
+
+    Returns:
+        n × 648, float32: 8 directions at 9 × 9 places, each place of length 1 or, where it is blank, 0.
+    """
+    return np.concatenate([_oriented_gradients(images[at : at + _CHUNK]) for at in range(0, len(images), _CHUNK)])
+
+
+def _oriented_gradients(images: np.ndarray) -> np.ndarray:
+    pixels = torch.from_numpy(images.astype(np.float32)) / 255
+    gray = (pixels.mean(dim=3) if pixels.ndim == 4 else pixels)[:, None]
+    if gray.shape[2:] != (SIDE, SIDE):
+        gray = F.interpolate(gray, (SIDE, SIDE), mode="bilinear", antialias=True)
+    smooth = _blur(gray, 0.7, 2, 1)
+    right = F.pad(smooth[..., 2:] - smooth[..., :-2], (1, 1))
+    down = F.pad(smooth[..., 2:, :] - smooth[..., :-2, :], (0, 0, 1, 1))
+    angles = (torch.arange(DIRECTIONS) * (2 * math.pi / DIRECTIONS))[:, None, None]
+    along = (right * angles.cos() + down * angles.sin()).relu()  # n × directions × h × w
+    edges = along**3 / (right**2 + down**2 + 1e-6)  # the length of each, mostly in the nearest direction
+    grid = _blur(edges.flatten(0, 1)[:, None], 2.0, 4, STRIDE)
+    histograms = grid.unflatten(0, (len(images), DIRECTIONS)).flatten(2)
+    return np.asarray((histograms / (histograms.square().sum(dim=1, keepdim=True) + 1e-4).sqrt()).flatten(1))
+
+
+def _blur(images: Tensor, sigma: float, radius: int, stride: int) -> Tensor:
+    """Return images (n × 1 × h × w) blurred by a Gaussian, at every `stride`-th pixel."""
+    weights = torch.exp(-0.5 * (torch.arange(-radius, radius + 1) / sigma) ** 2)
+    row = (weights / weights.sum())[None, None, None]
+    inner = radius if stride == 1 else radius - 1
+    across = F.conv2d(images, row, stride=(1, stride), padding=(0, inner))
+    return F.conv2d(across, row.transpose(2, 3), stride=(stride, 1), padding=(inner, 0))
+
+
+class ShapeDistance:
+    """Tells how far the shape of an image is from those of known ones.
+
+    Args:
+        known: Images, at least 2 (n × h × w or n × h × w × 3, uint8).
+    """
+
+    def __init__(self, known: np.ndarray) -> None:
+        shapes = oriented_gradients(known)
+        self._search = NearestNeighbors(shapes)
+        self._neighbors = min(NEIGHBORS, len(known) - 1)
+        self._own = self._search.others(self._neighbors)[0].mean(axis=1)
+
+    def of(self, images: np.ndarray) -> np.ndarray:
+        """Return the mean distance of each image (as `known`) to the nearest, in terms of that among themselves (n)."""
+        distances, nearest = self._search.search(oriented_gradients(images), self._neighbors)
+        among = np.maximum(self._own[nearest].mean(axis=1), 1e-6)
+        return np.asarray(distances.mean(axis=1) / among**CROWDING)
