@@ -4,14 +4,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dmlviz.catalog.datasets import DATASETS, may_not_mirror
 from dmlviz.catalog.parameters import Catalog, Spec, specs
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeSpec(Spec):
-    """A starting point; `settings` are the fields of `TrainConfig` that differ from what its loss recommends."""
+    """A starting point; `settings` are the fields of `TrainConfig` that differ from what its loss recommends.
+
+    `dataset` is the one that it needs; empty where any will do. `measured` says how it went once: data, date, time.
+    """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
+    dataset: str = ""
+    measured: str = ""
+
+    def fields(self, dataset: str) -> dict[str, Any]:
+        """Return the fields of a `TrainConfig` for a data set, which is mirrored only where that makes sense."""
+        dataset = self.dataset or dataset
+        fields = {"dataset": dataset, **self.settings}
+        if may_not_mirror(DATASETS[dataset]) and "flip" in (strengths := self.settings.get("augmentation", {})):
+            fields["augmentation"] = {name: strength for name, strength in strengths.items() if name != "flip"}
+        return fields
 
 
 RECIPES = Catalog("recipe", specs(RecipeSpec, "recipe"))

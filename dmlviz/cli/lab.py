@@ -27,6 +27,8 @@ from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import FOLDER, Study
 from dmlviz.studies.trial import Size
 
+ALL, PAGE = "all", "printed-and-measured.html"
+
 app = single_command_app()
 
 Quick = Annotated[bool, typer.Option("--quick", help="a size that ends in two minutes")]
@@ -45,7 +47,8 @@ Slots = Annotated[
 @app.command()
 def lab(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="name of the lab; without one, list them")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="name of the lab; all for each of them; without one, list them"),
     ] = None,
     quick: Quick = False,
     dataset: DatasetName = None,
@@ -54,6 +57,9 @@ def lab(
         typer.Option(
             "--json", metavar="FILE", help="write the figures: a list of {figure, series, x, y, low, high, n}"
         ),
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", metavar="FILE", help="of all: the page that is written")
     ] = None,
     folder: StudyFolder = None,
     slots: Slots = None,
@@ -69,6 +75,15 @@ def lab(
     if name is None:
         list_labs(console)
         return
+    if name == ALL:
+        if dataset or file or folder:
+            raise UserError(
+                "Each lab has data, figures and a folder of its own: leave out --dataset, --json, --folder."
+            )
+        _all(size_of(quick), page or Path(PAGE), runs, data, slots, afresh, console)
+        return
+    if page is not None:
+        raise UserError(f"--page is of all labs: dmlviz lab {ALL} --page {page}.")
     spec, size = LABS[name], size_of(quick)
     dataset = check_dataset(spec, dataset)
     with study_runner(runs, data, slots) as runner:
@@ -78,6 +93,38 @@ def lab(
     if file is not None:
         write_rows(LABS[name].rows(study.results()), file)
         console.print(str(file))
+
+
+def _all(
+    size: Size, page: Path, runs: Path | None, data: Path | None, slots: int | None, afresh: bool, console: Console
+) -> None:
+    """Run every lab, one after the other, and write their numbers beside the printed ones."""
+    from dmlviz.labs import printed
+
+    rows: dict[str, Sequence[FigureRow]] = {}
+    notes = {}
+    begun = time.monotonic()
+    with study_runner(runs, data, slots) as runner:
+        for name, spec in LABS.items():
+            start = time.monotonic()
+            console.print(f"[bold]{spec.title}[/bold]")
+            try:
+                study = runner.start(name, size, spec.datasets[0], afresh=afresh)
+                watch(runner, study, console)
+                results = study.results()
+                rows[name] = LABS[name].rows(results)
+                notes[name] = f"It took {format_seconds(time.monotonic() - start)} on {study.info['machine']}."
+                if failed := sum(bool(result.error) for result in results):
+                    notes[name] += f" {failed} of {len(results)} trials failed."
+            except UserError as error:  # the others go on
+                notes[name] = f"It could not be run: {error}"
+            console.print(notes[name])
+    try:
+        with atomic_write(page) as stream:
+            stream.write(printed.page(rows, notes).encode())
+    except OSError as error:
+        raise UserError(f"Cannot write {page}: {error.strerror}.") from None
+    console.print(f"{len(rows)} of {len(LABS)} labs in {format_seconds(time.monotonic() - begun)}. {page}")
 
 
 def size_of(quick: bool) -> Size:

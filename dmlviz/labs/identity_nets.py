@@ -43,6 +43,15 @@ NETS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
             **FOUR_VIEWS,
         },
     ),
+    "offline_hard": (
+        "triplets, offline hard mining",
+        {"loss": "triplet", "miner": "offline_hard", "normalize": False, **FOUR_VIEWS},
+    ),
+    "batch_hard_nonzero": (
+        "batch hard ≠ 0",
+        {"loss": "batch_hard", "normalize": True, "loss_params": {"reduction": "nonzero"}},
+    ),
+    "lifted_one": ("lifted, one positive", {"loss": "generalized_lifted", "normalize": False}),
     "lifted": ("lifted, generalized", {"loss": "generalized_lifted", "normalize": False, **FOUR_VIEWS}),
     "batch_hard": ("batch hard", {"loss": "batch_hard", "normalize": True}),
     "nt_xent": ("NT-Xent", {"loss": "nt_xent"}),

@@ -1,9 +1,11 @@
 """`dmlviz lab` and `dmlviz study`: list, run, go on, show, delete."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from dmlviz.cli import lab as cli_lab
 from dmlviz.labs.registry import LABS
 
 
@@ -36,6 +38,17 @@ def test_a_lab_is_run_shown_and_deleted(run_cli, folder, counting, monkeypatch):
     assert "No studies in" in run_cli("study")[1]
 
 
+@pytest.mark.slow
+def test_all_labs_are_run_and_a_page_written_which_says_what_failed(run_cli, folder, counting, monkeypatch):
+    monkeypatch.setattr(cli_lab, "LABS", {"counting": LABS["counting"], "reid": replace(LABS["reid"], datasets=("x",))})
+    code, shown, _ = run_cli("lab", "all", "--quick", "--page", str(folder / "page.html"))
+    assert code == 0
+    assert "2 of 2 labs" in shown
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "15 of 15 trials failed." in page
+    assert "Hermans" in page
+
+
 def test_the_list_names_every_lab_with_its_cost(run_cli):
     code, shown, _ = run_cli("lab")
     assert code == 0
@@ -51,6 +64,8 @@ def test_the_list_names_every_lab_with_its_cost(run_cli):
             ["lab", "margins", "--dataset", "cifar"],
             "The lab margins uses mnist or fashion_mnist or digits; got 'cifar'.",
         ),
+        (["lab", "all", "--dataset", "mnist"], "leave out --dataset"),
+        (["lab", "margins", "--page", "x.html"], "--page is of all labs: dmlviz lab all --page x.html."),
         (["study", "resume", "nothing"], "There is no study 'nothing'"),
         (["study", "--runs", "x", "show", "y"], "Put --runs after the subcommand"),
     ],

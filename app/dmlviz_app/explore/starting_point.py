@@ -45,8 +45,11 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
     ui.messages.show("start")
     changes = _changes(ui, services, base, config)
     if not changes:
-        summary = RECIPES[base].summary if base in RECIPES else "The settings of this run, to train it with changes."
+        recipe = RECIPES.get(base)
+        summary = recipe.summary if recipe else "The settings of this run, to train it with changes."
         st.caption(with_terms(summary))
+        if recipe and recipe.measured:
+            st.caption(f"Measured: {with_terms(recipe.measured)}")
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="changes"):
         st.caption(f"Changed: {escape_markdown(_names(changes))}", width="stretch")
@@ -67,7 +70,7 @@ def use(ui: UIState, services: Services, base: str) -> None:
 
 def _config(base: str, services: Services, dataset: str) -> TrainConfig:
     if base in RECIPES:
-        return TrainConfig(dataset=dataset, **RECIPES[base].settings)
+        return TrainConfig(**RECIPES[base].fields(dataset))
     return services.runs.get(base).config
 
 

@@ -24,10 +24,15 @@ COMPARED = (
 QUICK = ("pixels", "softmax", "batch_all_nonzero", "batch_hard", "nt_xent")
 MEASURING_SECONDS = 3.0  # processor seconds of one trial after its training
 
-TABLE = ("random_triplets", "batch_hard_free", "batch_hard", "batch_all", "batch_all_nonzero")
+NO_SOFT = ("batch_hard_nonzero", "batch_all_nonzero", "lifted", "lifted_one")  # nothing of a soft term is ever 0
+TABLE = ("random_triplets", "offline_hard", "batch_hard_free", "batch_hard", "batch_all", *NO_SOFT)
 TABLE_QUICK = ("batch_hard_free", "batch_hard")
 SOFT = "soft"
-SOFT_TRIPLETS = ("random_triplets", "batch_all")  # whose loss has no margin of that name: it is another loss
+SOFT_TRIPLETS = (
+    "random_triplets",
+    "offline_hard",
+    "batch_all",
+)  # whose loss has no margin of that name: it is another loss
 MARGINS: tuple[float | str, ...] = (0.1, 0.2, 0.5, 1.0, SOFT)
 FREE = "batch_hard_free"
 SHOWN = 8  # of the ranking, beside the query
@@ -63,7 +68,7 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
         )
         for net in table
         for margin in MARGINS
-        if not (net == "batch_all_nonzero" and margin == SOFT)  # no term of it is ever 0
+        if not (net in NO_SOFT and margin == SOFT)
     ]
     return [*trials, *cells]
 
@@ -82,8 +87,9 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     for result in results:
         settings = result.trial.settings
         if "cell" in settings and result.values:
-            series = _title(settings["cell"])
-            rows.append(FigureRow(figure="table", series=series, x=str(settings["margin"]), y=result.values["map"]))
+            series, margin = _title(settings["cell"]), str(settings["margin"])
+            cells = {"table": result.values["map"], "table_rank1": _rank1(result)[0]}
+            rows += [FigureRow(figure=name, series=series, x=margin, y=value) for name, value in cells.items()]
     return rows
 
 
@@ -128,7 +134,7 @@ def _strip(results: Sequence[TrialResult]) -> list[PicturePair]:
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """Return the rankings of the selected net."""
-    if figure == "table":
+    if figure.startswith("table"):
         group = [
             result
             for result in results
