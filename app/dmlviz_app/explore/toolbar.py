@@ -74,6 +74,7 @@ def toolbar(ui: UIState, services: Services, run_view: RunView) -> None:
     if ui.lesson is None:
         with st.container(key="closed-settings"), error_boundary("The notes"):
             settings.notes(ui, services, run_view, ".top")
+            ui.messages.show("set", "start", "loss", "miner")  # what an address asked for in vain
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         if ui.lesson is None:
             with error_boundary("The settings in a line"):
