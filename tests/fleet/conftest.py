@@ -55,8 +55,8 @@ def start_worker(certificates):
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory, certificates, free_address, start_worker, until):
-    """The server's jobs, which start the scheduler, and the machines by name."""
-    address = free_address()
+    """The server's jobs, which start a scheduler that others in the network reach, and the machines by name."""
+    address = free_address().replace("127.0.0.1", "0.0.0.0")
     machines = {name: start_worker(address, name) for name in ("gpu-1", "gpu-2")}
     jobs = JobScheduler(tmp_path_factory.mktemp("runs"), slots=0, warm=False, fleet=DaskFleet(address, certificates))
     try:

@@ -17,13 +17,11 @@ from dmlviz.fleet.certificates import CA, OWN, load_security, make_certificates
 from dmlviz.fleet.dask_client import connect, list_machines, start_client
 from dmlviz.fleet.dask_config import check_address, scheduler_address
 from dmlviz.fleet.dask_fleet import DaskFleet
-from dmlviz.fleet.dask_scheduler import start_scheduler
 from dmlviz.fleet.errors import FleetError
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.labs.lab_study import plan_trials
 from dmlviz.studies.runner import StudyRunner
-from tests.fleet.cluster import Worker
 
 OTHER_VERSION = "import dmlviz.fleet.versions as v; v.__version__ = '0.0.1'\nfrom dmlviz.cli.main import main; main()"
 
@@ -108,23 +106,10 @@ def test_missing_and_damaged_certificates_are_one_sentence(tmp_path, certificate
         load_security(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def everywhere(certificates, free_address, until):
-    """A scheduler that others in the network reach, with a machine: the ports on which each process listens."""
-    address = free_address().replace("127.0.0.1", "0.0.0.0")
-    port = int(address.rpartition(":")[2])
-    scheduler = start_scheduler(address, certificates)
-    machine = Worker(f"tls://127.0.0.1:{port}", certificates, "gpu-3")
-    try:
-        line = machine.process.stdout.readline()
-        while "has joined" not in line:
-            assert line, "it ended before it joined"
-            line = machine.process.stdout.readline()
-        yield port, {name: listening(pid) for name, pid in (("s", scheduler.pid), ("w", machine.process.pid))}
-    finally:
-        machine.said()
-        scheduler.terminate()
-        scheduler.communicate(timeout=60)
+@pytest.fixture
+def ports(jobs, machines):
+    """The ports on which the scheduler and a machine listen."""
+    return {"s": listening(jobs.fleet._scheduler.pid), "w": listening(machines["gpu-1"].process.pid)}
 
 
 def listening(pid):
@@ -151,17 +136,16 @@ def heard(port, folder=None, text=b""):
     return b""
 
 
-def test_each_process_of_a_fleet_listens_on_one_port(everywhere):
-    port, ports = everywhere
-    assert ports["s"] == {port}
+def test_each_process_of_a_fleet_listens_on_one_port(jobs, ports):
+    assert ports["s"] == {int(jobs.fleet.address.rpartition(":")[2])}
     assert len(ports["w"]) == 1
 
 
 @pytest.mark.parametrize("who", ["s", "w"])
-def test_a_port_of_a_fleet_says_nothing_without_the_fleet_s_certificates(everywhere, certificates, tmp_path, who):
+def test_a_port_of_a_fleet_says_nothing_without_the_fleet_s_certificates(ports, certificates, tmp_path, who):
     make_certificates(tmp_path / "other")
     assert (tmp_path / "other" / CA).read_bytes() != (certificates / CA).read_bytes()
-    for port in everywhere[1][who]:
+    for port in ports[who]:
         assert heard(port, certificates), "who belongs to the fleet is greeted"
         for folder in (None, "tls", tmp_path / "other"):
             for text in (b"", b"GET /sitemap.json HTTP/1.0\r\n\r\n"):
