@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
-from dmlviz_app.classroom.state import ClassroomState
+from dmlviz_app.classroom.forms import ClassroomState
 from dmlviz_app.clean.state import CleanState
 from dmlviz_app.compare.state import CompareState
 from dmlviz_app.forms.selection import Selection

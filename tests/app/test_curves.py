@@ -12,7 +12,7 @@ from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.workbench import curves
 from dmlviz_app.workbench import curves_panel as drawer
 from dmlviz_app.workbench.current_view import PageContext, RunView
-from dmlviz_app.workbench.random_queries import NEIGHBORS, rank
+from dmlviz_app.workbench.curves_panel import NEIGHBORS, rank
 
 from dmlviz import figures
 from dmlviz.catalog.export_formats import FIGURES

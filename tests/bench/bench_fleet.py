@@ -23,7 +23,7 @@ from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.archive import export_run, unpacked_run
 from dmlviz.runs.store import Runs
 from tests.fleet.cluster import Worker
-from tests.processes import free_port
+from tests.waiting import free_port
 
 ROUNDS = 5
 WARM_UP_S = 12  # for the next worker of either to import everything

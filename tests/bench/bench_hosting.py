@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 from visitors import serving, visit
 
-from tests.processes import descendants
+from tests.waiting import descendants
 
 PEOPLE = (0, 10, 30, 100)
 TRAINING = "?dataset={dataset}&steps=100000&seed={seed}"

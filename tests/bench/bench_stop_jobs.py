@@ -32,7 +32,7 @@ from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.run import EventLogDir
 from dmlviz.runs.store import Runs
 from tests.fleet.cluster import Worker
-from tests.processes import free_port
+from tests.waiting import free_port
 
 LONG = TrainConfig(dataset="mnist", steps=5000)
 SHORT = LONG.replace(steps=60)

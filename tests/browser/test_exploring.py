@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz import metrics
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.training.batch_record import recorded_steps
 from tests.waiting import until
@@ -213,3 +214,106 @@ def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keep
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     assert "view=umap" in page.url
     person.press("Stop")
+
+
+def test_many_classes_can_be_found_pointed_at_selected_and_read(person):
+    """From training on identities to one of them: nothing counts classes in 8 bits."""
+    page = person.page
+    person.train("dataset=identities&net=mlp&steps=10&loss=nt_xent")
+    person.map_has("state", "finished")
+    page.locator(".loss-curve svg").press("End")
+    person.map_has("step", "10")
+    legend = page.locator(".legend")
+    expect(legend.locator(".class")).to_have_count(60)
+    expect(legend.locator(".more")).to_have_text("and 691 more: type to find one")
+    page.get_by_placeholder("Find a class").fill("1500")
+    expect(legend.locator(".class")).to_have_count(1)
+    expect(legend.locator(".class")).to_have_attribute("aria-label", "1500: 8")
+    page.get_by_placeholder("Find a class").fill("")
+
+    expect(page.locator(".color-by option", has_text="camera")).to_have_count(1)
+    page.locator(".view > summary").click()
+    for markers in ("class", "column.camera"):
+        page.locator("[data-tool=markers]").click()
+        person.map_has("markers", markers)
+    page.locator(".view > summary").click()
+    expect(legend.get_by_role("listitem")).to_have_text(DATASETS["identities"].roles["camera"])
+
+    last = 6007  # an image of the last class
+    page.mouse.move(*person.place_of(last))
+    expect(page.locator(".card .title")).to_have_text(re.compile(r"\d{4}"))
+    assert page.locator(".card .title").inner_text() in DATASETS["identities"].classes[750:]
+
+    page.get_by_text("By class").click()
+    detail = page.locator(".detail")
+    expect(detail.get_by_text(re.compile("The most frequent of .* confusions"))).to_be_visible()
+    expect(detail.get_by_text("The 50 classes with the lowest MAP@R, of 751.")).to_be_visible()
+    confusion = detail.locator(".confusion button").first
+    count = int(confusion.inner_text())
+    confusion.click()
+    person.map_has("selected", str(count))
+    own = detail.locator(".confusion th").nth(3).inner_text()
+    expect(legend.locator(".class").first).to_have_attribute("aria-label", f"{own}: {count} / 8")
+
+
+WHILE_MEASURED_MS = 240_000
+SCRIPT_IS_HERE = "performance.getEntriesByType('resource').some(({ name }) => name.includes('PlotlyChart'))"
+
+
+def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_point(person, digits_run):
+    person.open(f"?run={digits_run.id}")
+    page = person.page
+    drawer = page.get_by_test_id("stExpander").filter(has_text="Curves")
+    chart = drawer.get_by_test_id("stPlotlyChart").last  # beside it the one before may stand for a moment
+    assert chart.count() == 0
+    until(lambda: page.evaluate(SCRIPT_IS_HERE))  # a second of work, before it is asked for
+
+    drawer.locator("summary").click()
+    person.choose("ROC")
+    expect(page).to_have_url(re.compile("curves=roc"))
+    area = digits_run.metrics["roc_auc"]
+    expect(drawer).to_contain_text(f"ROC of the distance: area {area:.4f}")
+    expect(chart).to_have_attribute("aria-label", re.compile("^ROC"))
+    line = chart.locator(".scatterlayer .trace").first.locator("path.js-line")
+    expect(line).to_have_count(1)
+    until(lambda: (line.bounding_box() or {"height": 0})["height"] > 150)  # a baseline that comes draws it anew
+    expect(chart.locator(".xtitle")).to_have_text("false positive rate")
+
+    person.choose("Recall@k")
+    expect(page).to_have_url(re.compile("curves=recall_at_k"))
+    expect(chart.locator(".textpoint").first).to_have_text(f"R@1 {digits_run.metrics['recall_at_1']:.4f}")
+    expect(drawer).to_contain_text("596 test images of Digits 8 × 8 after step 60, the end")
+    for theme, ground, ink in (
+        ("dark", "rgb(20, 22, 27)", "rgb(166, 170, 179)"),
+        ("light", "rgb(255, 255, 255)", "rgb(102, 105, 111)"),
+    ):
+        page.emulate_media(color_scheme=theme)
+        expect(chart.locator(".main-svg").first).to_have_css("background-color", ground)
+        for words in (".textpoint text", ".xtitle", ".ytick text"):
+            expect(chart.locator(words).first).to_have_css("fill", ink)
+
+    # By themselves; each is measured by a process of its own, at low priority.
+    expect(drawer).to_contain_text("raw pixels: R@1", timeout=WHILE_MEASURED_MS)
+    expect(drawer).to_contain_text("untrained net: R@1", timeout=WHILE_MEASURED_MS)
+    person.click_point(chart, 1, "among their 2 nearest", drawer, "first neighbor of their class is the 2nd")
+    expect(page).to_have_url(re.compile("select=digits"))
+    expect(page.get_by_text("Selected by a link or a curve")).to_be_visible()
+
+    person.choose("Confusion")
+    counts = metrics.confusion(digits_run.embeddings, digits_run.labels)[1]
+    own = int(counts[0, 0])
+    says = f"{own} images of 0 whose nearest neighbor is one of them, too"
+    person.click_point(chart, 0, f"{own} images", drawer, says, trace=2)
+    person.map_has("selected", str(own))
+
+    person.choose("All scores")
+    expect(drawer.locator("tr", has_text="ROC area")).to_contain_text(f"{area:.4f}")
+    person.choose("Recall@k")
+    expect(page).to_have_url(re.compile("curves=recall_at_k"))
+
+    person.page.reload()
+    person.map_has("ready", "true")
+    expect(chart.locator(".textpoint").first).to_be_visible()
+    drawer.locator("summary").click()
+    expect(page).not_to_have_url(re.compile("curves="))
+    expect(chart).to_have_count(0)

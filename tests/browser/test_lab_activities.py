@@ -1,8 +1,12 @@
 """What a visitor does with their own hands in a lab: guess pairs, fill a gallery, follow, point, draw, use tricks."""
 
+import io
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from dmlviz.data import available_datasets
@@ -11,11 +15,13 @@ from dmlviz.labs.gallery import NEWCOMERS
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.reality_check.claims import claim
 from dmlviz.labs.reality_check.plan import CONTRASTIVE
+from dmlviz.labs.registry import LABS
 from dmlviz.labs.reid import size_rows
 from dmlviz.labs.statistics import t_interval
 from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.runs.store import Runs
 from dmlviz.storage.arrays import read_arrays
+from tests.browser.accessibility import accessibility_violations
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -228,3 +234,90 @@ def test_a_larger_gallery_is_harder_and_a_cell_shows_its_queries(person):
     expect(words).to_contain_text(f"finds {best[11]:.1%} at rank 1")
     page.locator(".st-key-lab-open .scatterlayer .point").last.click(force=True)
     expect(page.get_by_role("combobox", name="Pictures behind a point")).to_have_value("batch all ≠ 0 · 1.0")
+
+
+def test_a_lab_is_found_run_to_its_figure_and_kept(person):
+    page = person.page
+    page.goto(f"{person.url}/labs")
+    for lab in LABS.values():
+        expect(page.get_by_role("link", name=f"{lab.title} {lab.question}")).to_be_visible()
+    page.get_by_role("link", name="Counting How large").click()
+    expect(page).to_have_url(re.compile("lab=counting"))
+    expect(page.get_by_role("heading", name="Keep")).to_be_visible()  # the page's last part
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("Done: 3 trials.")).to_be_visible()
+    page.get_by_role("button", name="no", exact=True).click()
+    expect(page.get_by_text("It is.", exact=True)).to_be_visible()
+    expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
+    expect(page.locator(".st-key-lab-open .points path.point")).to_have_count(3)
+    assert accessibility_violations(page) == []
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Numbers (CSV)").click()
+    lines = sorted(Path(download.value.path()).read_text().splitlines())
+    assert lines[-1] == "squares,measured,2,4.0,,,1"
+    page.reload()
+    expect(page.get_by_text("You guessed: no.")).to_be_visible()
+
+
+def test_a_metric_is_learned_and_a_click_finds_what_is_alike(visit):
+    visitor = visit()
+    page = visitor.page
+    visitor.open_lab("metric")
+    plane = page.locator(".metric-playground")
+    euclid, learned = (plane.locator(f".metric.{name}") for name in ("euclid", "learned"))
+    expect(learned).to_contain_text("A = [1.00 0.00; 0.00 1.00]")
+    expect(euclid).to_have_attribute("data-nearer", "2")
+    plane.get_by_role("button", name="Learn", exact=True).click()
+    expect(plane).to_have_attribute("data-step", "150")
+    expect(learned).to_have_attribute("data-nearer", "1")
+    query = plane.get_by_role("button", name="query; arrow keys move it")
+    query.focus()
+    for _ in range(12):
+        query.press("ArrowLeft")
+    expect(euclid).to_have_attribute("data-nearer", "1")
+
+    study = ready_made("terrapattern")
+    assert study is not None
+    if study.info["dataset"] not in available_datasets():
+        return  # the picture is made of its images
+    visitor.open_lab("terrapattern")
+    view = page.locator(".lab-picture[data-ready]")
+    before = view.get_attribute("data-place")
+    view.locator(".pictures canvas").first.click(position={"x": 60, "y": 90})
+    expect(view).not_to_have_attribute("data-place", str(before))
+    expect(view.locator(".strip canvas")).to_have_count(51)
+    expect(view.locator(".reading")).to_contain_text("of the 50 most alike are of its kind")
+
+    visitor_picture = np.random.default_rng(0).integers(0, 256, (400, 500), np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(visitor_picture).save(file, "PNG")
+    view.get_by_label("A picture of your own").set_input_files(
+        {"name": "noise.png", "mimeType": "image/png", "buffer": file.getvalue()}
+    )
+    expect(view).to_have_attribute("data-own", "14")  # 400 pixels hold 14 tiles of 28
+    expect(view.locator(".reading")).to_contain_text("The 50 tiles that are most like this one, of 196")
+    view.get_by_role("button", name="Back to the town").click()
+    expect(view.locator(".reading")).to_contain_text("of the 50 most alike are of its kind")
+
+
+def test_the_towers_of_the_chosen_net_are_drawn(visit):
+    study = ready_made("patches")
+    assert study is not None
+    if study.info["dataset"] not in available_datasets():
+        pytest.skip("the scene is made of its images")
+    visitor = visit()
+    page = visitor.page
+    visitor.open_lab("patches", "&figure=table")
+    view = page.locator(".lab-picture[data-ready]")
+    view.get_by_label("Compared by").select_option("pseudo-siam")
+    towers = view.locator(".towers")
+    expect(towers.get_by_role("img", name="pseudo-siam: 226,945 weights.")).to_be_visible()
+    expect(towers.locator(".layer:not(.shared) rect")).to_have_count(10)
+    towers.get_by_text("In words").click()
+    expect(towers.get_by_role("listitem").nth(2)).to_contain_text("8 × 8 convolution, 32, ReLU of 1: 32 × 8 × 8")
+    view.get_by_label("Compared by").select_option("siam")
+    expect(towers.locator(".shared rect")).to_have_count(8)
+    expect(towers.locator(".tie")).to_have_count(4)
+    view.get_by_label("Compared by").select_option("pixels")
+    expect(towers).to_be_hidden()
+    expect(page.get_by_text("MNIST → Fashion-MNIST").first).to_be_visible()

@@ -28,7 +28,7 @@ from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import Run
 from tests.fleet.cluster import Worker
-from tests.processes import alive, descendants, free_port
+from tests.waiting import alive, descendants, free_port
 
 SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
 LONG = SHORT.replace(steps=500_000)

@@ -27,7 +27,7 @@ from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.damage import check
 from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import Runs
-from tests.processes import alive, descendants
+from tests.waiting import alive, descendants
 
 LEFT_S = 3.0  # until when no process may be left
 PATIENCE_S = 180.0  # on a machine at a load of 30, a training takes a minute

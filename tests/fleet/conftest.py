@@ -9,7 +9,7 @@ from dmlviz.fleet.dask_fleet import DaskFleet
 from dmlviz.jobs import order
 from dmlviz.jobs.scheduler import JobScheduler
 from tests.fleet.cluster import Worker
-from tests.processes import alive, descendants, free_port
+from tests.waiting import alive, descendants, free_port
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from tests.processes import free_port
+from tests.waiting import free_port
 
 
 class Relay:

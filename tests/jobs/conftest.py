@@ -7,7 +7,7 @@ from dmlviz.jobs import order
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
-from tests.processes import alive
+from tests.waiting import alive
 
 
 @pytest.fixture(scope="session")

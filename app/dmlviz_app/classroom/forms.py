@@ -1,19 +1,34 @@
 """Joining and opening a class, and a student's own page of it."""
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from dmlviz_app.classroom import OPEN_CLASS
 from dmlviz_app.classroom.protocol import ClassroomBarProps
 from dmlviz_app.classroom.routes import show_to_class
-from dmlviz_app.classroom.state import ClassroomState
 from dmlviz_app.feature import pages
-from dmlviz_app.people.classroom import MAX_HOURS, MAX_NICKNAME, Classroom
+from dmlviz_app.people.classroom import MAX_HOURS, MAX_NICKNAME, Classroom, normal_code
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
+from dmlviz_app.widgets.address import Address, Param, Type, UrlState
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.widgets.navigation import home
+
+KEY = "page.class"
+
+
+@dataclass
+class ClassroomState(UrlState):
+    """`code` is what a link or QR code brings, for the form to join; empty without one."""
+
+    code: str = ""
+    last_query: dict[str, str] | None = None
+
+    ADDRESS = Address(Param("code", Type(lambda text, _: normal_code(text)), ""))
+
 
 _CODE, _NICKNAME, _TITLE, _HOURS = "classroom.code", "classroom.nickname", "classroom.title", "classroom.hours"
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dmlviz_app.classroom import board as classroom_board
 from dmlviz_app.classroom import forms as classroom_forms
-from dmlviz_app.classroom.state import KEY, ClassroomState
+from dmlviz_app.classroom.forms import KEY, ClassroomState
 from dmlviz_app.people import policy
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import url_state

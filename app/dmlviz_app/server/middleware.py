@@ -162,7 +162,7 @@ class StreamlitPageMiddleware:
 
     Without that, a page opened at /runs looks for the server below /runs first: two answers of 404 in every console,
     and a round trip. `window.__streamlit` is what hosts that embed Streamlit use, and is not documented;
-    `tests/browser/test_pages.py` fails when it moves.
+    `tests/browser/test_first_visit.py` fails when it moves.
     """
 
     def __init__(self, app: ASGIApp, base_path: str = "") -> None:

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
 from dmlviz.catalog.export_formats import FIGURES
@@ -14,20 +15,23 @@ from dmlviz.errors import UserError
 from dmlviz.figures.baselines import MEASURES
 from dmlviz.figures.data import Images, Measured, images
 from dmlviz.figures.images_behind import CLICKABLE, ImagesBehind, images_behind
+from dmlviz.labs.pictures import picture_grid
 from dmlviz.metrics.distance_histograms import PairKind
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz_app.answers.baseline_curves import BaselineCurves, baseline_curves
+from dmlviz_app.answers.sprites import ImageTiles
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_query import CURVES, QUERIES, SCORES
 from dmlviz_app.widgets import url_state
-from dmlviz_app.widgets.actions import action, action_messages
+from dmlviz_app.widgets.actions import action, action_messages, button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.pictures import picture
 from dmlviz_app.workbench.current_view import PageContext, RunView, context_key, page_context
 from dmlviz_app.workbench.curves import measured_of, scores_of, step_of
 from dmlviz_app.workbench.protocol import BaselineWaitProps, ScriptPreloadProps
-from dmlviz_app.workbench.random_queries import random_queries
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -251,3 +255,54 @@ def score_table(scores: Mapping[str, float], about: str) -> None:
         )
     st.caption(f"{about}. The same numbers: `dmlviz evaluate`.")
     st.markdown("\n".join(rows))
+
+
+ROWS, NEIGHBORS = 8, 10  # random queries, and how many of each
+SEED = "curves.queries.seed"
+WIDTH = 40  # pixels of an image on the page
+
+
+def random_queries(points: Images, tiles: ImageTiles) -> None:
+    """Render random queries, a row each: the query, then its nearest neighbors, framed by whether they are right.
+
+    Args:
+        points: Embeddings of a run.
+        tiles: The test images.
+    """
+    seed = st.session_state.setdefault(SEED, 0)
+    rows, nearest = rank(points, seed)
+    items = np.arange(len(points.labels)) if points.items is None else points.items
+    labels = np.asarray(points.labels)
+    hits = labels[nearest] == labels[rows, None]
+    left, right = st.columns([7, 3])
+    with left, st.container(key="random-queries", gap="small"):
+        for row, neighbors, is_hit in zip(rows, nearest, hits, strict=True):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                name = points.classes[labels[row]] if points.classes else str(labels[row])
+                words = f"{name}: {is_hit.sum()} of {len(is_hit)}"
+                width = WIDTH * (1 + len(neighbors))
+                image = picture_grid(
+                    tiles.images[items[row]], tiles.images[items[neighbors]], is_hit, 1 + len(neighbors)
+                )
+                picture(image, alt=f"Test image {items[row]:,}, then its nearest neighbors. {words}", width=width)
+                st.caption(words, width="content")
+    with right:
+        st.markdown(f"**{len(rows)} queries at random**")
+        st.caption(
+            with_terms(
+                f"{points.about}. First the query, in a blue frame, then its {nearest.shape[1]} nearest neighbors by "
+                f"Euclidean distance: green of the query's class, red of another. {hits.mean():.0%} of these are right."
+            )
+        )
+        button("Shuffle", key="curves.queries.shuffle", icon=":material/shuffle:", on_click=_shuffle)
+
+
+def rank(points: Images, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return random rows of the embeddings (q), and the rows of the nearest others of each (q × k), nearest first."""
+    count = len(points.labels)
+    rows = np.random.default_rng(seed).permutation(count)[:ROWS]
+    return rows, NearestNeighbors(points.embeddings).others(NEIGHBORS, rows)[1]
+
+
+def _shuffle() -> None:
+    st.session_state[SEED] += 1

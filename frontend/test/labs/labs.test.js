@@ -1,17 +1,15 @@
 // What one plays with in the labs: places that are alike, and a metric in the plane.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-
-import { highest, middleOf, move, placeAt, similarities } from "../../src/labs/lab_picture/alike.ts";
-import { columnsOf, grayOf } from "../../src/labs/lab_picture/alike.ts";
+import { columnsOf, grayOf, highest, middleOf, move, placeAt, similarities } from "../../src/labs/lab_picture/alike.ts";
 import { principalAxes } from "../../src/labs/lab_picture/miniMap.tsx";
 import {
+  EUCLID,
+  LEARNERS,
   covariance,
   descend,
   eigen,
-  EUCLID,
   inverse,
-  LEARNERS,
   matrixOf,
   nearestError,
   normals,
@@ -20,6 +18,7 @@ import {
   squared,
 } from "../../src/labs/metric_playground/planeMetric.ts";
 import { accuracy, ratesAt, thresholdNear } from "../../src/labs/threshold/threshold.tsx";
+import { decodeVideo, heat, keyedBox, squareOf, summary } from "../../src/labs/tracker/videoState.ts";
 
 const near = (a, b, within = 1e-9) => assert.ok(Math.abs(a - b) <= within, `${a} is not ${b}`);
 
@@ -146,4 +145,46 @@ test("rates are the shares below the threshold, and the ROC leads back to it", (
   near(thresholdNear(histograms, 0.125, 0.75), 1.5, 0.01);
   near(ratesAt(histograms, 9).recall, 1);
   near(ratesAt(histograms, 9).falsePositives, 1);
+});
+
+test("a video is decoded, and the first frame does not count in the mean overlap", () => {
+  const video = decodeVideo({
+    frames: "AAEC/w==",
+    side: 2,
+    count: 3,
+    stride: 2,
+    first: [1, 1, 2],
+    truth: [[1, 1, 2]],
+    followers: [{ title: "a", boxes: [], maps: "BQ==", overlaps: [1, 0.5, 0.1], frames_followed: 2, milliseconds: 1 }],
+  });
+  assert.deepEqual([...video.frames], [0, 1, 2, 255]);
+  assert.equal(video.mapSide, 1);
+  assert.deepEqual([...video.followers[0].maps], [5]);
+  assert.equal(video.followers[0].mean.toFixed(3), "0.300");
+  assert.equal(summary(video.followers[0], 3), "mean IoU 0.30, lost at frame 2");
+  assert.equal(summary({ ...video.followers[0], frames_followed: 3 }, 3), "mean IoU 0.30, kept to the end");
+});
+
+test("a drag is a square around its middle, a click one of the usual side", () => {
+  assert.deepEqual(squareOf([10, 20], [30, 24], 64, 18), [22, 20, 20]); // row, column, side
+  assert.deepEqual(squareOf([10, 20], [11, 20], 64, 18), [20, 10, 18]);
+  assert.deepEqual(squareOf([-9, 70], [-9, 70], 64, 18), [63, 0, 18]);
+});
+
+test("keys move and resize a box within the picture; arrows alone do not", () => {
+  assert.deepEqual(keyedBox([20, 30, 16], "ArrowUp", true, 64), [19, 30, 16]);
+  assert.deepEqual(keyedBox([20, 63, 16], "ArrowRight", true, 64), [20, 63, 16]);
+  assert.deepEqual(keyedBox([20, 30, 16], "+", true, 64), [20, 30, 18]);
+  assert.deepEqual(keyedBox([20, 30, 4], "-", false, 64), [20, 30, 4]);
+  assert.equal(keyedBox([20, 30, 16], "ArrowUp", false, 64), null);
+  assert.equal(keyedBox([20, 30, 16], "Enter", false, 64), null);
+});
+
+test("scores go from dark to light", () => {
+  const brightness = [0, 64, 128, 192, 255].map((score) => heat(score).reduce((sum, value) => sum + value, 0));
+  assert.deepEqual(
+    brightness,
+    [...brightness].sort((a, b) => a - b),
+  );
+  assert.ok(heat(255)[0] === 255 && heat(0)[0] < 20);
 });

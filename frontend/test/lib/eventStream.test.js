@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { pluck } from "../helpers.js";
 import { createStreams } from "../../src/lib/eventStream.ts";
+import { onWake } from "../../src/lib/wake.ts";
 
 /** An EventSource whose server is the test. */
 function browser() {
@@ -222,5 +223,51 @@ describe("stream", () => {
     streams.feed({ run: "kept", events: [step(1)], frames });
     assert.deepEqual(heard(streams, "r0").names(), []);
     assert.deepEqual(names(), [1]);
+  });
+});
+
+/** A page whose clock is the test's. */
+function page() {
+  const state = { now: 0, hidden: false, woken: 0, look: () => {}, online: () => {} };
+  onWake(() => state.woken++, {
+    onOnline: (listener) => (state.online = listener),
+    setInterval: (look) => (state.look = look),
+    now: () => state.now,
+    hidden: () => state.hidden,
+  });
+  const pass = (ms) => {
+    state.now += ms;
+    state.look();
+  };
+  return { state, pass };
+}
+
+describe("wake", () => {
+  it("notices a sleep by the gap between two looks, once", () => {
+    const { state, pass } = page();
+    pass(1000);
+    pass(2500); // a busy page
+    assert.equal(state.woken, 0);
+    pass(10_000);
+    assert.equal(state.woken, 1);
+    pass(1000);
+    assert.equal(state.woken, 1);
+  });
+
+  it("leaves a hidden page alone until it is seen again", () => {
+    const { state, pass } = page();
+    state.hidden = true;
+    pass(60_000);
+    pass(60_000);
+    assert.equal(state.woken, 0);
+    state.hidden = false;
+    pass(500);
+    assert.equal(state.woken, 1);
+  });
+
+  it("acts as soon as there is a network again", () => {
+    const { state } = page();
+    state.online();
+    assert.equal(state.woken, 1);
   });
 });

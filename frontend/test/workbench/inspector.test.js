@@ -1,7 +1,7 @@
 // What the inspector says: captions, class scores, the pair of two images.
 import "../helpers.js";
 import assert from "node:assert/strict";
-import test from "node:test";
+import { afterEach, test } from "node:test";
 import {
   answerAt,
   captionOf,
@@ -11,9 +11,10 @@ import {
   selectionReason,
   summaryOf,
 } from "../../src/workbench/inspector/captions.ts";
-import { whySentence } from "../../src/workbench/inspector/example.tsx";
+import { Example, whySentence } from "../../src/workbench/inspector/example.tsx";
 import { marginSentence, probability, shownRows } from "../../src/workbench/inspector/logits.tsx";
 import { thresholdSentence, verdict } from "../../src/workbench/inspector/pairView.tsx";
+import { bus } from "../../src/lib/bus.ts";
 
 const classes = ["cat", "dog"];
 const neighbors = [{ label: 1 }, { label: 0 }, { label: 1 }];
@@ -126,4 +127,33 @@ test("a verdict says what the threshold says, and whether that is so", () => {
 
 test("the number of pairs behind the thresholds is said", () => {
   assert.match(thresholdSentence(10000), /10,000 pairs of test images/);
+});
+
+const { fetch } = globalThis;
+const later = (ms) => new Promise((done) => setTimeout(done, ms));
+const shows = (run) => bus.emit("frame", { run, moment: null, index: 0, playing: false });
+afterEach(() => void (globalThis.fetch = fetch));
+
+test("a run is never asked about the example of the run before", async () => {
+  const questions = [];
+  globalThis.fetch = (url) => new Promise((done) => questions.push({ url, answer: (of) => done(Response.json(of)) }));
+  const example = new Example(() => {});
+  const props = (run) => ({ run, among: "all", example: true });
+
+  example.of(props("a"));
+  shows("a");
+  await later(200);
+  assert.match(questions[0].url, /runs\/a\/example/);
+  example.of(props("b")); // whose map shows nothing yet
+  questions[0].answer({ item: 34 });
+  await later(200);
+  assert.deepEqual(questions.slice(1), []);
+
+  shows("b");
+  await later(200);
+  questions[1].answer({ item: 7 });
+  await later(5);
+  assert.match(questions[1].url, /runs\/b\/example/);
+  assert.match(questions[2].url, /runs\/b\/neighbors\/7/);
+  example.destroy();
 });

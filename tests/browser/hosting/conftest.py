@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes import free_port
+from tests.waiting import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin:/opt/homebrew/bin")

@@ -25,7 +25,7 @@ const CIRCLE_STEPS = 96; // of a circle in three dimensions
  *
  * In JavaScript, beside dmlviz/training/batch_terms.py, because the centers move between two frames, so that the sectors
  * are needed 60 times a second: ten of them take 0.15 ms here, and a question to the worker takes 7 ms at best.
- * tests/training/test_class_arcs.py holds the two equal.
+ * tests/app/test_page_scripts.py holds the two equal.
  */
 export function wedges(angles: number[], [m1, m2, m3]: Margins): Point[] {
   const order = angles.map((_, c) => c).sort((a, b) => angles[a] - angles[b]);
