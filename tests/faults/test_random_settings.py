@@ -15,7 +15,7 @@ from dmlviz.errors import UserError
 def test_random_settings_and_addresses(monkeypatch):
     monkeypatch.setenv("DMLVIZ_DATA", "")  # put back afterwards
     table = new_table()
-    run(table, 150, seed=11)
+    run(table, 180, seed=11)
     assert table.broken == []
     assert len(table.cases) == 10
 
