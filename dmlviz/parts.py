@@ -92,6 +92,7 @@ CORE = Part(
         Command("project", "Project a run's embeddings to 2-D or 3-D: PCA, t-SNE, UMAP.", "dmlviz.cli.project"),
         Command("evaluate", "Compute all metrics of a run.", "dmlviz.cli.evaluate"),
         Command("neighbors", "List the nearest neighbors of a test image.", "dmlviz.cli.neighbors"),
+        Command("ask", "Name pictures by a run's net, or call them unknown.", "dmlviz.cli.ask"),
         Command("runs", "List and manage runs.", "dmlviz.cli.runs"),
         Command("data", "List data sets; add your own images or embeddings.", "dmlviz.cli.data"),
         Command("show", "Open the app with a map of a table or of embeddings, without training.", "dmlviz.cli.show"),

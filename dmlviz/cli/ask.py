@@ -1,0 +1,97 @@
+"""`dmlviz ask`: what a run's net says of pictures."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
+from dmlviz.data import data_root
+from dmlviz.data.query_file import MAX_BYTES
+from dmlviz.errors import UserError
+from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.storage.files import atomic_write
+
+app = single_command_app()
+VERDICTS = {"sure": "known", "unsure": "unsure", "unlike": "unknown"}
+
+
+@app.command()
+def ask(
+    run: RunId,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="pictures: PNG, JPEG, WebP, HEIC, …")],
+    far: Annotated[
+        float, typer.Option(metavar="RATE", help="false-accept rate of the threshold, as 0.01 for 1 %")
+    ] = 0.01,
+    k: Annotated[int, typer.Option("-k", min=1, max=100, help="number of neighbors")] = 5,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write the answers here")] = None,
+    runs: RunsFolder = None,
+    data: DataFolder = None,
+) -> None:
+    """Name each picture by its nearest test images, or say that it is unknown.
+
+    Known: it is no farther from the nearest image than the threshold, and usual among the validation images. Unknown:
+    it is farther, or stranger than 99 % of them. Unsure: between the two. Exits with 1 if a file could not be read.
+    """
+    from dmlviz.runs.thresholds import threshold
+    from dmlviz.search_api.service import SearchService
+
+    root = data_root(data)
+    service = SearchService(Runs(runs_folder(runs)).find(run), None, root)
+    limit = threshold(service.run, far, root)
+    answers: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            answers.append({"file": str(file), **_answer(service, file, k, limit.value)})
+        except UserError as error:
+            answers.append({"file": str(file), "error": str(error)})
+    if json_file is not None:
+        with atomic_write(json_file) as out:
+            out.write(json.dumps(answers, indent=1, ensure_ascii=False).encode())
+    console = Console(highlight=False)
+    low, high = limit.interval
+    console.print(
+        f"{service.run.title}: the same up to a distance of {limit.value:.3g} ({low:.3g} to {high:.3g}), at which "
+        f"{limit.false_accept_rate:.2%} of {limit.pairs:,} pairs of different classes are accepted and "
+        f"{limit.false_reject_rate:.1%} of pairs of one class rejected ({limit.basis}).",
+        soft_wrap=True,
+        markup=False,
+    )
+    table = Table("file", "verdict", "name", "distance", "", box=None, pad_edge=False)
+    for answer in answers:
+        if "error" not in answer:
+            name = answer["name"] or "–"
+            table.add_row(answer["file"], answer["verdict"], name, f"{answer['distance']:.3g}", answer["reason"])
+    if table.row_count:
+        console.print(table, markup=False)
+    failures = [answer for answer in answers if "error" in answer]
+    for answer in failures:
+        Console(stderr=True, highlight=False).print(
+            f"{answer['file']}: {answer['error']}", soft_wrap=True, markup=False
+        )
+    if failures:
+        raise typer.Exit(1)
+
+
+def _answer(service: Any, file: Path, k: int, limit: float) -> dict[str, Any]:
+    try:
+        with file.open("rb") as content:
+            picture = content.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UserError(f"The file cannot be read: {error.strerror}.") from None
+    found = service.answer(picture, k)
+    nearest, confidence = found["neighbors"][0], found["confidence"]
+    is_far = nearest["distance"] > limit
+    verdict = "unknown" if is_far else VERDICTS[confidence["level"]]
+    reason = f"Farther from the nearest image than the threshold of {limit:.3g}." if is_far else confidence["sentence"]
+    return {
+        "verdict": verdict,
+        "name": None if verdict == "unknown" else found["class"],
+        "distance": nearest["distance"],
+        "threshold": limit,
+        "reason": reason,
+        "neighbors": found["neighbors"],
+    }

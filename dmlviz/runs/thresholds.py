@@ -1,0 +1,126 @@
+"""The distance up to which two images are called the same, for a rate of false accepts that one chooses."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dmlviz.data import data_root, load
+from dmlviz.data.corrections import as_trained
+from dmlviz.errors import UserError
+from dmlviz.ops.squared_distances import rescale, squared_differences
+from dmlviz.runs.embed import CHUNK, embed
+from dmlviz.runs.run import Run
+from dmlviz.training.validation_split import split_training_images
+
+MAX_IMAGES = 2000  # 2 million pairs
+DRAWS = 200  # of the bootstrap
+_MAX_DRAWN = 50_000  # pairs of a draw
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold with what it costs.
+
+    Attributes:
+        value: Two images at most this far apart, by Euclidean distance, are called the same.
+        interval: 95 % of the thresholds that other classes would have given: a bootstrap over the classes.
+        pairs: Pairs of different classes that it rests on.
+        false_accept_rate: The share of them that it calls the same.
+        false_reject_rate: The share of pairs of one class that it calls different.
+        basis: The images, in words.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    pairs: int
+    false_accept_rate: float
+    false_reject_rate: float
+    basis: str
+
+
+def threshold(run: Run, false_accept_rate: float = 0.01, root: Path | None = None) -> Threshold:
+    """Find the threshold of a run on its validation images, which its net was not trained on.
+
+    If at least two classes were held out of the training, it is found on these: they are as new to the net as what it
+    will be asked.
+
+    Args:
+        run: A finished run with a net.
+        false_accept_rate: Share of pairs of different classes that may be called the same, between 0 and 1.
+        root: The data folder; None for the default one.
+
+    Returns:
+        The largest threshold that keeps to the rate.
+
+    Raises:
+        UserError: If there are no validation images, or too few pairs to tell so small a rate.
+
+    Example:
+        `threshold(Runs(folder).find("latest"), 0.001).value`
+    """
+    if not 0 < false_accept_rate < 1:
+        raise UserError(f"A false-accept rate lies between 0 and 1, as .01 for 1 %; got {false_accept_rate:g}.")
+    embeddings, labels, basis = _validation_embeddings(run, root)
+    points, _, unit = rescale(embeddings, embeddings)
+    first, second = np.triu_indices(len(labels), 1)
+    distances = np.sqrt(squared_differences(points, points, first, second)) * unit
+    same = labels[first] == labels[second]
+    order = np.flatnonzero(~same)[np.argsort(distances[~same], kind="stable")]
+    accepted, m = int(false_accept_rate * len(order)), len(order)
+    if not accepted:
+        raise UserError(
+            f"A false-accept rate of {false_accept_rate:.3g} is less than one of the {m:,} pairs of different classes "
+            f"that {basis} make: choose {1 / max(m, 1):.2g} or more, or hold more images out of training."
+        )
+    others = distances[order]
+    value = float(others[accepted - 1])
+    if others[accepted] == value:  # as many are as far, or the rate would be exceeded: the next smaller distance
+        value = float(np.append(others[others < value], 0.0).max())
+    kept = order[:: max(1, m // _MAX_DRAWN)]
+    return Threshold(
+        value,
+        _interval(distances[kept], labels[first[kept]], labels[second[kept]], false_accept_rate),
+        m,
+        float((others <= value).mean()),
+        float((distances[same] > value).mean()) if same.any() else float("nan"),
+        basis,
+    )
+
+
+def _interval(distances: np.ndarray, a: np.ndarray, b: np.ndarray, rate: float) -> tuple[float, float]:
+    """Return the 95 % interval of the threshold over draws of classes; distances of pairs of classes, ascending."""
+    rng, classes = np.random.default_rng(0), np.unique(np.concatenate([a, b]))
+    a, b = np.searchsorted(classes, a), np.searchsorted(classes, b)
+    values = []
+    for _ in range(DRAWS):
+        times = np.bincount(rng.integers(len(classes), size=len(classes)), minlength=len(classes))
+        weights = np.cumsum(times[a] * times[b])
+        if weights[-1]:  # else one class alone was drawn
+            values.append(distances[np.searchsorted(weights, rate * weights[-1])])
+    low, high = np.quantile(values, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def _validation_embeddings(run: Run, root: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return embeddings and labels of images that the net was not trained on, and which they are, in words."""
+    if run.recorded or not (run.path / "weights.safetensors").exists():
+        raise UserError(f"{run.title} has no net, which a threshold is found with: choose a finished training.")
+    data = as_trained(load(run.config.dataset, root), run.config, data_root(root)).train
+    rows = split_training_images(run.config, data.labels).validation
+    unseen = rows[np.isin(data.labels[rows], run.config.held_out_classes)]
+    is_open = len(np.unique(data.labels[unseen])) > 1
+    rows = unseen if is_open else np.setdiff1d(rows, unseen)
+    rows = rows[data.labels[rows] >= 0]
+    if len(np.unique(data.labels[rows])) < 2:
+        raise UserError(
+            f"A threshold is found on validation images of at least two classes; {run.title} held none out: train with "
+            "a validation share."
+        )
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MAX_IMAGES)).astype(np.int64))]
+    parts = [embed(run, data.images[rows[at : at + CHUNK]]) for at in range(0, len(rows), CHUNK)]
+    embeddings = np.concatenate(parts)
+    if not np.isfinite(embeddings).all():
+        raise UserError(f"The net of {run.title} gives NaN or infinity: its training diverged. Choose another run.")
+    what = "validation images of the held-out classes" if is_open else "validation images"
+    return embeddings, data.labels[rows], f"{len(rows):,} {what}"

@@ -1,0 +1,106 @@
+"""The threshold of a run: its rate on images that it was not found on, its limits, and `dmlviz ask`."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from dmlviz.cli.main import main
+from dmlviz.config import TrainConfig
+from dmlviz.data import load
+from dmlviz.errors import UserError
+from dmlviz.runs.store import Runs
+from dmlviz.runs.thresholds import threshold
+from dmlviz.runs.training_run import train_and_record
+
+RATES = (0.2, 0.05, 0.01)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+def trained(folder, **settings):
+    run = Runs(folder).create(TrainConfig(dataset="digits", net="mlp", steps=150, num_snapshots=2, **settings))
+    for _ in train_and_record(run):
+        pass
+    return run
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    return trained(folder)
+
+
+@pytest.fixture(scope="module")
+def open_run(folder):
+    return trained(folder, held_out_classes=(3, 5, 8), validation_fraction=0.3)
+
+
+def accepted(run, value, classes=range(10)):
+    """The share of pairs of different classes of test images that are at most so far apart."""
+    kept = np.isin(run.labels, list(classes))
+    points, labels = run.embeddings[kept].astype(float), run.labels[kept]
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    return (distances <= value)[labels[:, None] != labels].mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", RATES)
+def test_the_rate_holds_on_images_that_it_was_not_found_on(run, rate):
+    found = threshold(run, rate)
+    assert found.false_accept_rate <= rate
+    assert found.false_accept_rate == pytest.approx(rate, rel=0.05)
+    assert found.interval[0] <= found.value <= found.interval[1]
+    assert rate / 3 <= accepted(run, found.value) <= 2 * rate
+
+
+@pytest.mark.slow
+def test_a_smaller_rate_costs_more_false_rejects(run):
+    found = [threshold(run, rate) for rate in RATES]
+    assert [one.value for one in found] == sorted((one.value for one in found), reverse=True)
+    assert [one.false_reject_rate for one in found] == sorted(one.false_reject_rate for one in found)
+
+
+@pytest.mark.slow
+def test_held_out_classes_give_the_threshold_for_what_is_new(open_run, run):
+    found = threshold(open_run, 0.1)
+    assert "held-out classes" in found.basis
+    assert 0.03 <= accepted(open_run, found.value, (3, 5, 8)) <= 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0, 1, -1, float("nan"), 1e-9])
+def test_a_rate_that_cannot_be_told_is_refused(run, rate):
+    with pytest.raises(UserError, match="false-accept rate"):
+        threshold(run, rate)
+
+
+@pytest.mark.slow
+def test_a_run_without_validation_images_has_no_threshold(folder):
+    with pytest.raises(UserError, match="held none out"):
+        threshold(trained(folder, validation_fraction=0))
+
+
+@pytest.mark.slow
+def test_ask_names_pictures_and_says_which_it_cannot_read(run, folder, tmp_path, capsys):
+    digit, text, out = (tmp_path / name for name in ("digit.png", "no picture.png", "out.json"))
+    test = load("digits").test
+    Image.fromarray(np.kron(test.images[0], np.ones((12, 12), np.uint8))).save(digit)
+    text.write_text("text")
+    files = [str(file) for file in (digit, text, tmp_path / "none.png")]
+    with pytest.raises(SystemExit) as stopped:
+        main(["ask", run.id, *files, "--far", "0.05", "--json", str(out), "--runs", str(folder)])
+    said = capsys.readouterr()
+    assert stopped.value.code == 1
+    assert "no picture.png: A picture is a PNG" in said.err
+    assert "none.png: The file cannot be read: No such file" in said.err
+    assert "pairs of different classes are accepted" in said.out
+    known, *unread = json.loads(out.read_text())
+    assert (known["verdict"], known["name"]) == ("known", str(test.labels[0]))
+    assert known["distance"] <= known["threshold"] == threshold(run, 0.05).value
+    assert len(known["neighbors"]) == 5
+    assert known["neighbors"][0]["class"] == known["name"]
+    assert all(set(one) == {"file", "error"} for one in unread)
