@@ -233,7 +233,7 @@ def test_a_larger_gallery_is_harder_and_a_cell_shows_its_queries(person):
     page.get_by_role("slider", name="Identities in the gallery").press("ArrowRight")
     expect(words).to_contain_text(f"finds {best[11]:.1%} at rank 1")
     page.locator(".st-key-lab-open .scatterlayer .point").last.click(force=True)
-    expect(page.get_by_role("combobox", name="Pictures behind a point")).to_have_value("batch all ≠ 0 · 1.0")
+    expect(page.get_by_role("combobox", name="Pictures behind a point")).to_have_value("lifted, one positive · 1.0")
 
 
 def test_a_lab_is_found_run_to_its_figure_and_kept(person):
