@@ -57,9 +57,9 @@ HELP = """() => {
 }"""
 # The layouts that the map shows in a second, of the next eight.
 PACE = """() => new Promise((done) => {
-  const [shown, end] = [new Set(), performance.now() + 8000];
+  const [shown, end, { map }] = [new Set(), performance.now() + 8000, window.part(".map")];
   const look = () => {
-    shown.add(window.part(".map").map.playback.shown?.frame.id);
+    shown.add(map.playback.shown?.frame.id);
     if (performance.now() < end) requestAnimationFrame(look);
     else done((shown.size - 1) / 8);
   };
