@@ -251,6 +251,7 @@ def bring(folder: Path) -> None:
             place = folder / name / f"class {labels[item] % 2}" / f"{item}.png"
             place.parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray((digits[item].reshape(8, 8) * 15).astype("uint8")).resize((32, 32)).save(place)
+    Image.fromarray((digits[0].reshape(8, 8) * 15).astype("uint8")).resize((256, 256)).save(folder / "photo.jpg")
     shutil.make_archive(str(folder / "my_pets"), "zip", folder / "my_pets")
     vectors = pandas.DataFrame(digits[:200, :8]).add_prefix("d").assign(kind=labels[:200].astype(str))
     for name in ("items", "vectors"):
