@@ -138,7 +138,12 @@ def _from_keras(archives: Sequence[Entry], place: str, title: str) -> ImportedDa
             arrays = read_keras(Path(file.name))
         except DamagedFileError as error:
             raise UserError(f"{entry.name} cannot be read: {error}") from None
-    return _dataset(arrays, "", "", title or Path(entry.name).stem)
+        with zipfile.ZipFile(file.name) as archive:
+            has_validation = any(name.startswith("val_") for name in archive.namelist())
+    dataset = _dataset(arrays, "", "", title or Path(entry.name).stem)
+    if has_validation:
+        dataset.report["notes"].append("Images to validate on (val) are tested on, too, behind those of test.")
+    return dataset
 
 
 def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> ImportedDataset | None:

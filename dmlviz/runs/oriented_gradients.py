@@ -1,6 +1,6 @@
 """Shapes of images compared by histograms of oriented gradients: what no net has to learn first.
 
-A small net that has seen digits only sends a T where 7 is; the directions of their edges differ.
+A small net that has seen only digits takes a T for a 7; the directions of their edges differ.
 
 Reference:
     Dalal and Triggs 2005 (the histograms); Breunig et al. 2000 (a distance beside that of the neighbors among

@@ -54,7 +54,8 @@ def threshold(run: Run, false_accept_rate: float = 0.01, root: Path | None = Non
         The largest threshold that keeps to the rate.
 
     Raises:
-        UserError: If there are no validation images, or too few pairs to tell so small a rate.
+        UserError: If there are no validation images, too few pairs to tell so small a rate, or too many of them are
+            equally near, as in a collapsed space.
 
     Example:
         `threshold(Runs(folder).find("latest"), 0.001).value`
@@ -75,8 +76,15 @@ def threshold(run: Run, false_accept_rate: float = 0.01, root: Path | None = Non
         )
     others = distances[order]
     value = float(others[accepted - 1])
-    if others[accepted] == value:  # as many are as far, or the rate would be exceeded: the next smaller distance
-        value = float(np.append(others[others < value], 0.0).max())
+    if others[accepted] == value:  # more are as far, so that the rate would be exceeded: the next smaller distance
+        nearer = others[others < value]
+        if not len(nearer):
+            share = float((others == value).mean())
+            raise UserError(
+                f"No threshold keeps to a false-accept rate of {false_accept_rate:.3g}: {share:.0%} of the pairs of "
+                f"different classes are {value:.3g} apart, and none is nearer. Choose a larger rate or another run."
+            )
+        value = float(nearer[-1])
     kept = order[:: max(1, m // _MAX_DRAWN)]
     return Threshold(
         value,

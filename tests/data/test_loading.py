@@ -219,7 +219,9 @@ def test_the_file_of_medmnist_tests_on_its_images_to_validate_on_too(tmp_path) -
         for name, n in (("train", 30), ("val", 9), ("test", 12))
     }
     np.savez(tmp_path / "p.npz", **{f"{part}_{kind}": a for part, own in arrays.items() for kind, a in own.items()})
-    parts = import_path(tmp_path / "p.npz").parts
+    added = import_path(tmp_path / "p.npz")
+    assert "Images to validate on (val) are tested on, too, behind those of test." in added.report["notes"]
+    parts = added.parts
     assert (len(parts["train_images"]), parts["test_images"][:, 0, 0, 0].tolist()) == (30, [12] * 12 + [9] * 9)
     arrays["train"]["labels"] = np.zeros((30, 14), np.uint8)
     np.savez(tmp_path / "p.npz", **{f"{part}_{kind}": a for part, own in arrays.items() for kind, a in own.items()})
