@@ -92,7 +92,7 @@ def compare_props(pair: Pair) -> CompareProps:
         ComparedSide(**component_props.run_source(run_view), title=run_view.run.title, steps=run_view.run.steps)
         for run_view in own_views
     ]
-    data = CompareProps(sides=[] if pair.same_run else sides, complete=pair.complete)
+    data = CompareProps(sides=[] if pair.same_run else sides, status=_status(pair))
     if any(pair.projections):
         data["quality"] = _quality(run_views)
     if pair.complete and not pair.same_run:
@@ -100,6 +100,14 @@ def compare_props(pair: Pair) -> CompareProps:
         version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
         data["cells_url"] = f"{ROUTES}/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
     return data
+
+
+def _status(pair: Pair) -> str:
+    """Return what the table of agreement waits for, or why there will be none."""
+    for run_view in (pair.a, pair.b):
+        if run_view is not None and not run_view.live and not run_view.complete:
+            return f"{run_view.run.title} ended before its test images were embedded: the runs cannot be compared."
+    return "Comparing predictions …" if pair.complete else "Available when both runs have finished."
 
 
 def _quality(run_views: tuple[RunView, RunView]) -> MapQuality:

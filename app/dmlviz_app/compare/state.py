@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Self, cast
 
 import numpy as np
@@ -160,7 +161,8 @@ class Pair:
 def resolve_pair(ui: CompareState, services: Services, preference: str | None) -> Pair | None:
     """Resolve the pair in the state.
 
-    Gaps are filled with `preference`, or the newest run, and the newest that differs from it in one setting, or in any.
+    Gaps are filled with `preference`, or the newest run, and the newest that differs from it in one setting, or in any:
+    one whose test images are embedded, where there is such.
     """
     runs = services.runs.list()
     if not runs:
@@ -182,7 +184,9 @@ def resolve_pair(ui: CompareState, services: Services, preference: str | None) -
     if ui.b is None:
         partners = _partners(first, candidates)
         relatives = [run for run in partners if len(differences(first.config, run.config)) == 1]
-        ui.b = next((run.id for run in relatives + partners), None)
+        nearest_first = relatives + partners
+        embedded = (run for run in nearest_first if run.embedded)
+        ui.b = next((run.id for run in chain(embedded, nearest_first)), None)
     a = _with_map(ui, "a", run_view(first, services), services)
     return Pair(a, None if ui.b is None else _with_map(ui, "b", run_view(services.runs.get(ui.b), services), services))
 

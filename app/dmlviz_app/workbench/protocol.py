@@ -174,10 +174,13 @@ class MapQuality(TypedDict):
 
 
 class CompareProps(TypedDict):
-    """Two runs side by side; `sides` is empty for two maps of one run, `quality` is that of maps of different kinds."""
+    """Two runs side by side; `sides` is empty for two maps of one run, `quality` is that of maps of different kinds.
+
+    `status` stands where their agreement will: what it waits for.
+    """
 
     sides: list[ComparedSide]
-    complete: bool
+    status: str
     quality: NotRequired[MapQuality]
     cells: NotRequired[Agreement]
     cells_url: NotRequired[str]

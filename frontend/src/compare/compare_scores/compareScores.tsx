@@ -65,12 +65,11 @@ function agreementReason(cell: AgreementName, [a, b]: Both<string>, item: string
 
 const ALIKE = 5e-4; // a difference that three digits do not show
 
-export default panel<CompareProps & Nouns>(style, ({ sides, complete, quality, cells, cells_url, noun }) => {
+export default panel<CompareProps & Nouns>(style, ({ sides, status, quality, cells, cells_url, noun }) => {
   const readings = [0, 1].map((i) => useReadings(sides[i] ?? NONE, noun)) as [ScoreState, ScoreState];
   const steps = [0, 1].map((i) => useFrame(sides[i]?.run).step) as [number | null, number | null];
   const { found = null } = useAnswer(cells_url ?? null, (url) => fetchJson<Agreement>(url, "The comparison"));
   const agreement = cells ?? found;
-  const rest = complete ? "Comparing predictions …" : "Available when both runs have finished.";
   return (
     <section
       class="compare-scores"
@@ -92,7 +91,7 @@ export default panel<CompareProps & Nouns>(style, ({ sides, complete, quality, c
             <tbody>{scoreRows(readings, steps).map(rowView)}</tbody>
           </table>
           <p class="quiet">{captionOf(readings, steps)}</p>
-          {agreement ? <AgreementTable {...{ sides, noun }} cells={agreement} /> : <p class="quiet">{rest}</p>}
+          {agreement ? <AgreementTable {...{ sides, noun }} cells={agreement} /> : <p class="quiet">{status}</p>}
         </>
       )}
     </section>
