@@ -137,7 +137,7 @@ def test_a_single_run_is_shown_alone_and_an_empty_list_has_a_message(here, write
     assert not pair.same_dataset
 
 
-def test_a_run_that_ended_before_its_images_were_embedded_is_compared_only_if_asked_for_and_said_to_be(here, two, write):
+def test_a_run_without_embeddings_is_compared_only_if_asked_for_and_said_to_be(here, two, write):
     ended = [write(here.runs, DIGITS.replace(seed=seed), upto=upto) for seed, upto in ((13, 0), (14, 4))]
     assert resolve_pair(CompareState(), here, two[1].id).b.run.id == two[0].id
     for run in ended:
