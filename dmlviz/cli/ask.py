@@ -24,8 +24,12 @@ def ask(
     run: RunId,
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="pictures: PNG, JPEG, WebP, HEIC, …")],
     far: Annotated[
-        float, typer.Option(metavar="RATE", help="false-accept rate of the threshold, as 0.01 for 1 %")
-    ] = 0.01,
+        float | None,
+        typer.Option(
+            metavar="RATE",
+            help="false-accept rate of the threshold, as 0.001 for .1 % (default: what is kept with the run, or 0.01)",
+        ),
+    ] = None,
     k: Annotated[int, typer.Option("-k", min=1, max=100, help="number of neighbors")] = 5,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write the answers here")] = None,
     runs: RunsFolder = None,
@@ -36,12 +40,13 @@ def ask(
     Known: it is no farther from the nearest image than the threshold, and usual among the validation images. Unknown:
     it is farther, or stranger than 99 % of them. Unsure: between the two. Exits with 1 if a file could not be read.
     """
-    from dmlviz.runs.thresholds import threshold
+    from dmlviz.runs.thresholds import RATE, kept_threshold, threshold
     from dmlviz.search_api.service import SearchService
 
     root = data_root(data)
     service = SearchService(Runs(runs_folder(runs)).find(run), None, root)
-    limit = threshold(service.run, far, root)
+    kept = None if far is not None else kept_threshold(service.run)
+    limit = kept or threshold(service.run, RATE if far is None else far, root)
     answers: list[dict[str, Any]] = []
     for file in files:
         try:

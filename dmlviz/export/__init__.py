@@ -29,6 +29,7 @@ _MODULES = {
     "png": "drawing",
     "weights": "weights",
     "onnx": "onnx_file",
+    "thresholds": "weights",
 }
 
 

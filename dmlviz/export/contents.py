@@ -39,24 +39,26 @@ class RunExport:
         projection: The projection of the map; None for the run's own view.
         sheets: The test images; None if the data set is not on disk.
         look: What a film or figure shows of the map.
+        data_root: The data folder; None for the default one.
     """
 
     run: Run
     projection: ProjectionRun | None = None
     sheets: SpriteSheets | None = None
     look: Look = field(default_factory=Look)
+    data_root: Path | None = None
 
     @classmethod
     def from_run(cls, run: Run, projection: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
         """Add the images of the run's data set, if it is on disk."""
         name = run.config.dataset
         if name not in data.available_datasets(data_root):
-            return cls(run, projection)
+            return cls(run, projection, data_root=data_root)
         images = data.load(name, data_root).test.images
         pngs = tuple(
             sprite_sheet.encode_sheet(images, number) for number in range(sprite_sheet.sheet_count(len(images)))
         )
-        return cls(run, projection, SpriteSheets(sprite_sheet.tile_side(images), pngs))
+        return cls(run, projection, SpriteSheets(sprite_sheet.tile_side(images), pngs), data_root=data_root)
 
     @property
     def step(self) -> int | None:

@@ -1,6 +1,7 @@
 """Export of the trained weights, and code that loads them."""
 
 import shutil
+from pathlib import Path
 from typing import IO
 
 from dmlviz.catalog.datasets import DATASETS
@@ -10,15 +11,35 @@ from dmlviz.storage.regular_file import open_regular
 
 def write_weights(export: RunExport, file: IO[bytes]) -> None:
     """Write the safetensors file; raise UserError if the run has none."""
-    path = export.run.path / "weights.safetensors"
-    if not path.exists():
-        raise export.run.lacks("weights")
-    with open_regular(path) as stored:
+    with open_regular(_weights(export)) as stored:
         shutil.copyfileobj(stored, file)
 
 
+def write_thresholds(export: RunExport, file: IO[bytes]) -> None:
+    """Write the threshold that is kept with the run; otherwise that of 1 % false accepts. Raises as `threshold`."""
+    from dmlviz.runs.thresholds import as_json, kept_threshold, threshold
+
+    _weights(export)
+    file.write(as_json(kept_threshold(export.run) or threshold(export.run, root=export.data_root)))
+
+
+def _weights(export: RunExport) -> Path:
+    path = export.run.path / "weights.safetensors"
+    if not path.exists():
+        raise export.run.lacks("weights")
+    return path
+
+
 def loading(export: RunExport) -> str:
-    """Return a few lines of Python that load the weights and embed `images` (uint8, n × c × h × w), or `features`."""
+    """Return a few lines of Python: load the weights, embed `images` (uint8, n × c × h × w) or `features`, compare."""
+    return _embedding(export) + (
+        "\nimport json, pathlib\n"
+        f'threshold = json.loads(pathlib.Path("{export.file_name("thresholds")}").read_text())  # Export > Threshold\n'
+        'same = (embeddings[:, None] - embeddings[None]).norm(dim=2) <= threshold["value"]\n'
+    )
+
+
+def _embedding(export: RunExport) -> str:
     config, data = export.run.config, DATASETS[export.run.config.dataset]
     if config.unfrozen_blocks:
         return (

@@ -86,6 +86,12 @@ def _batch_header(run: Run, step: int) -> None:
         pass
 
 
+def _threshold(run: Run) -> None:
+    from dmlviz.runs.thresholds import kept_threshold  # which reads data sets, too
+
+    kept_threshold(run)
+
+
 FILES = (
     RunFile("run.json"),
     RunFile("labels.npy", _POINTS, lambda run: run.labels, "started"),
@@ -98,6 +104,7 @@ FILES = (
     RunFile("events.jsonl", ("map",)),
     _tensors(LOSS_WEIGHTS, "net"),
     _tensors("weights.safetensors", "net", "trained", "net"),
+    RunFile("thresholds.json", ("net",), _threshold),
     RunFile("frames/ID.i16", ("map",)),
     RunFile("snapshots/STEP.npy", ("earlier epochs",), Run.snapshot, "snapshot", "earlier epochs", _snapshot_header),
     RunFile("batches/STEP.npz", ("batches",), Run.batch, "batch", "batches", _batch_header),

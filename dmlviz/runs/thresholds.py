@@ -1,18 +1,25 @@
 """The distance up to which two images are called the same, for a rate of false accepts that one chooses."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from dmlviz.data import data_root, load
 from dmlviz.data.corrections import as_trained
 from dmlviz.errors import UserError
 from dmlviz.ops.squared_distances import rescale, squared_differences
-from dmlviz.runs.embed import CHUNK, embed
+from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.run import Run
+from dmlviz.storage.arrays import reading
+from dmlviz.storage.files import atomic_write
+from dmlviz.storage.regular_file import open_regular
 from dmlviz.training.validation_split import split_training_images
 
+FILE = "thresholds.json"
+RATE = 0.01
 MAX_IMAGES = 2000  # 2 million pairs
 DRAWS = 200  # of the bootstrap
 _MAX_DRAWN = 50_000  # pairs of a draw
@@ -29,6 +36,7 @@ class Threshold:
         false_accept_rate: The share of them that it calls the same.
         false_reject_rate: The share of pairs of one class that it calls different.
         basis: The images, in words.
+        rate: The false-accept rate that was asked for.
     """
 
     value: float
@@ -37,9 +45,10 @@ class Threshold:
     false_accept_rate: float
     false_reject_rate: float
     basis: str
+    rate: float
 
 
-def threshold(run: Run, false_accept_rate: float = 0.01, root: Path | None = None) -> Threshold:
+def threshold(run: Run, false_accept_rate: float = RATE, root: Path | None = None) -> Threshold:
     """Find the threshold of a run on its validation images, which its net was not trained on.
 
     If at least two classes were held out of the training, it is found on these: they are as new to the net as what it
@@ -93,7 +102,55 @@ def threshold(run: Run, false_accept_rate: float = 0.01, root: Path | None = Non
         float((others <= value).mean()),
         float((distances[same] > value).mean()) if same.any() else float("nan"),
         basis,
+        false_accept_rate,
     )
+
+
+def keep_threshold(run: Run, found: Threshold) -> None:
+    """Keep a threshold with a run: answers to queries rest on it from then on."""
+    with atomic_write(run.path / FILE) as file:
+        file.write(as_json(found))
+
+
+def kept_threshold(run: Run) -> Threshold | None:
+    """Return the threshold that is kept with a run; None if there is none. Raises DamagedFileError."""
+    path = run.path / FILE
+    if not path.exists():
+        return None
+    with reading(path), open_regular(path) as file:
+        return _THRESHOLD.validate_json(file.read())
+
+
+def forget_threshold(run: Run) -> None:
+    """Let answers rest on no threshold again."""
+    (run.path / FILE).unlink(missing_ok=True)
+
+
+def as_json(found: Threshold) -> bytes:
+    """Return a threshold as a file for other programs; its distance is that of embeddings as the net gives them."""
+    return json.dumps({"distance": "euclidean", **asdict(found)}, indent=1).encode()
+
+
+def judged(confidence: Confidence, distance: float, limit: Threshold | None) -> Confidence:
+    """Return how sure an answer is, by a threshold too: unlike all, if its nearest neighbor is farther.
+
+    Args:
+        confidence: How sure it is by its neighbors.
+        distance: The distance of the nearest.
+        limit: The threshold; None for none.
+    """
+    if limit is None or distance <= limit.value:
+        return confidence
+    return {
+        **confidence,
+        "level": "unlike",
+        "title": "Unknown",
+        "sentence": f"The nearest neighbor is {distance:.3g} away, farther than the threshold of {limit.value:.3g} "
+        f"({100 * limit.rate:.3g} % false accepts).",
+    }
+
+
+_THRESHOLD: TypeAdapter[Threshold] = TypeAdapter(Threshold)
 
 
 def _interval(distances: np.ndarray, a: np.ndarray, b: np.ndarray, rate: float) -> tuple[float, float]:
@@ -112,6 +169,8 @@ def _interval(distances: np.ndarray, a: np.ndarray, b: np.ndarray, rate: float) 
 
 def _validation_embeddings(run: Run, root: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
     """Return embeddings and labels of images that the net was not trained on, and which they are, in words."""
+    from dmlviz.runs.embed import CHUNK, embed  # loads torch
+
     if run.recorded or not (run.path / "weights.safetensors").exists():
         raise UserError(f"{run.title} has no net, which a threshold is found with: choose a finished training.")
     data = as_trained(load(run.config.dataset, root), run.config, data_root(root)).train

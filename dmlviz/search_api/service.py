@@ -33,6 +33,7 @@ from dmlviz.runs.embed import embed, load_for_pictures
 from dmlviz.runs.query_calibration import judge_of
 from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.run import Run
+from dmlviz.runs.thresholds import judged, kept_threshold
 from dmlviz.version import __version__
 
 _DOCUMENT = Path(__file__).with_name("openapi.json").read_text(encoding="utf-8")
@@ -182,11 +183,12 @@ class SearchService:
         embedding = embeddings[0]
         nearest = self.run.neighbors_of_point(np.asarray(embedding, np.float32), k)
         classes = DATASETS[dataset].classes
+        confidence = judge_of(self.run, self.data_root).judge(image, embeddings)[0]
         label, votes = Counter(neighbor.label for neighbor in nearest).most_common(1)[0]
         return {
             "class": classes[label],
             "votes": votes,
-            "confidence": judge_of(self.run, self.data_root).judge(image, embeddings)[0],
+            "confidence": judged(confidence, nearest[0].distance, kept_threshold(self.run)),
             "neighbors": [
                 {"item": neighbor.item, "class": classes[neighbor.label], "distance": neighbor.distance}
                 for neighbor in nearest

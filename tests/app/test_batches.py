@@ -2,7 +2,7 @@
 
 import io
 from base64 import b64decode
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -17,8 +17,10 @@ from starlette.testclient import TestClient
 
 from dmlviz import data
 from dmlviz.errors import UserError
+from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run_recorder import RunRecorder
+from dmlviz.runs.thresholds import Threshold, judged, kept_threshold
 from dmlviz.training.batch_record import BatchRecord
 
 N = 24
@@ -136,6 +138,37 @@ def test_histograms_count_every_pair_of_the_images_once(client, run):
     assert (same.sum(), different.sum()) == (of_one.sum(), (~of_one).sum())
     bins = np.arange(len(same)) + 0.5
     assert (same * bins).sum() / same.sum() / len(bins) * found["high"] == pytest.approx(d[of_one].mean(), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("loss", "params", "normalize", "place"),
+    [
+        ("nt_xent", {}, True, 0.125),
+        ("nt_xent", {}, False, None),
+        ("triplet", {"distance": "euclidean"}, False, 0.5),
+        ("triplet", {"distance": "sqeuclidean"}, True, 0.25),
+    ],
+)
+def test_a_threshold_is_kept_and_answers_rest_on_it_until_it_is_taken_back(
+    client, here, run, write, loss, params, normalize, place, monkeypatch
+):
+    run = write(here.runs, run.config.replace(normalize=normalize, loss=loss, loss_params=params, seed=71))
+    found = Threshold(0.5, (0.4, 0.6), 1000, 0.01, 0.2, "50 validation images", 0.01)
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", lambda question, *_: asdict(found))
+    address, sure = f"/dmlviz/runs/{run.id}/threshold", Confidence(level="sure", title="7", sentence="", basis="")
+    assert client.get(address).json() is None
+    answer = client.post(address, json={"rate": 0.01}).json()
+    assert answer["value"] == (place and pytest.approx(place))
+    assert "1 % false accepts" in answer["sentence"]
+    assert client.get(address).json() == answer
+    assert kept_threshold(run) == found
+    assert judged(sure, 0.5, kept_threshold(run)) == sure
+    assert judged(sure, 0.51, kept_threshold(run))["level"] == "unlike"
+    (run.path / "thresholds.json").write_text("{")
+    assert "thresholds.json" in client.get(address).json()["error"]
+    assert client.post(address, json={"rate": None}).json() is client.get(address).json() is None
+    for wrong in ({"rate": "1"}, {}, [1]):
+        assert "A rate is a JSON object with other content" in client.post(address, json=wrong).json()["error"]
 
 
 def test_the_final_embeddings_have_histograms(client, run):

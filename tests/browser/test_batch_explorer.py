@@ -83,6 +83,11 @@ def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digit
     expect(distances.locator(".sentence")).to_contain_text("Double-click")
     assert float(distances.get_attribute("data-accepted") or "nan") < accepted
 
+    distances.get_by_role("button", name="10 %", exact=True).click()
+    expect(distances.get_by_role("status")).to_contain_text("validation images, where", timeout=SLOW)
+    distances.get_by_role("button", name="10 %", exact=True).click()
+    expect(distances.get_by_role("status")).to_have_text("")
+
 
 def test_a_panel_comes_into_view_when_it_opens_also_on_a_phone_before_its_batch_is_there(visit, digits_run):
     person = visit(390, 844)

@@ -42,6 +42,7 @@ from dmlviz.runs.add_data import add_data
 from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
+from dmlviz.runs.thresholds import Threshold, forget_threshold, keep_threshold
 
 
 def written(name, kept):
@@ -91,15 +92,20 @@ def test_the_projector_files_match(kept):
     assert np.array_equal(tile, data.load("digits").test.images[301])
 
 
-def test_five_lines_load_the_weights(kept, tmp_path, monkeypatch):
+def test_a_few_lines_load_the_weights_and_compare_by_the_threshold(kept, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    keep_threshold(kept.run, Threshold(1e-6, (0, 1), 1000, 0.01, 0.2, "images", 0.01))
+    save("thresholds", kept)
+    forget_threshold(kept.run)
     assert (tmp_path / save("weights", kept)).exists()
     lines = loading(kept)
-    assert len(lines.splitlines()) == 5
+    assert len(lines.splitlines()) < 10
     images = torch.from_numpy(data.load("digits").test.images)[:, None]
     told = {"images": images}
     exec(lines, told)
     np.testing.assert_allclose(told["embeddings"].detach().numpy(), kept.embeddings, atol=1e-5)
+    assert told["same"].diagonal().all()
+    assert told["same"].float().mean() < 0.5
 
 
 def test_coinciding_images_still_have_other_images_as_neighbors():

@@ -1,6 +1,7 @@
 """The threshold of a run: its rate on images that it was not found on, its limits, and `dmlviz ask`."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.runs import thresholds
 from dmlviz.runs.store import Runs
-from dmlviz.runs.thresholds import threshold
+from dmlviz.runs.thresholds import forget_threshold, keep_threshold, threshold
 from dmlviz.runs.training_run import train_and_record
+from dmlviz.search_api.service import SearchService
 
 RATES = (0.2, 0.05, 0.01)
 
@@ -38,6 +40,12 @@ def run(folder):
 @pytest.fixture(scope="module")
 def open_run(folder):
     return trained(folder, held_out_classes=(3, 5, 8), validation_fraction=0.3)
+
+
+def run_command(*arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main([*arguments])
+    assert stopped.value.code == 0
 
 
 def accepted(run, value, classes=range(10)):
@@ -92,6 +100,26 @@ def test_no_threshold_exceeds_its_rate_where_distances_are_equal(monkeypatch, sp
 def test_a_run_without_validation_images_has_no_threshold(folder):
     with pytest.raises(UserError, match="held none out"):
         threshold(trained(folder, validation_fraction=0))
+
+
+@pytest.mark.slow
+def test_a_kept_threshold_is_asked_with_and_exported(run, folder, tmp_path):
+    digit, out = tmp_path / "digit.png", tmp_path / "out.json"
+    Image.fromarray(np.kron(load("digits").test.images[0], np.ones((12, 12), np.uint8))).save(digit)
+
+    def asked(*options):
+        run_command("ask", run.id, str(digit), "--json", str(out), "--runs", str(folder), *options)
+        return json.loads(out.read_text())[0]["threshold"]
+
+    usual = asked()
+    assert usual == threshold(run).value
+    keep_threshold(run, replace(threshold(run, 0.1), value=usual / 1000))
+    assert asked() == usual / 1000
+    assert asked("--far", "0.01") == usual
+    run_command("export", run.id, "--format", "thresholds", "--runs", str(folder), "--out", str(out))
+    assert json.loads(out.read_text())["value"] == usual / 1000
+    assert SearchService(run, None).answer(digit.read_bytes(), 3)["confidence"]["title"] == "Unknown"
+    forget_threshold(run)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_image import PreparationStep
 from dmlviz.runs.run import LIVE, Run
+from dmlviz.runs.thresholds import judged, kept_threshold
 from dmlviz_app.answers.item_neighbors import query_neighbor_history
 from dmlviz_app.answers.protocol import CaptionedInk, PictureFrame, QueryAnswer, QueryPlaces
 from dmlviz_app.answers.query import QueryResult
@@ -25,6 +26,9 @@ LOSSLESS = 256 * 256  # pixels of a picture of which every one counts
 def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     """Return what the page shows of the answer to a query."""
     classes = short_names(DATASETS[run.config.dataset].classes)
+    confidence = answer.confidence
+    if answer.step is None:  # the threshold is that of the final net
+        confidence = judged(confidence, answer.neighbors[0].distance, kept_threshold(run))
     history = None if answer.step is not None else query_neighbor_history(run, answer, len(answer.neighbors))
     labels = {neighbor.label for neighbor in answer.neighbors}.union(
         () if history is None else history["labels"].values()
@@ -33,11 +37,11 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
         "near": [(item, label, round(distance, 4)) for item, distance, label in answer.neighbors],
         "classes": {str(label): classes[label] for label in sorted(labels)},
         "vote": {"label": answer.label},
-        "title": answer.confidence["title"],
+        "title": confidence["title"],
         "among": 0 if run.labels is None else len(run.labels),
         "steps": [_thumbnail(step) for step in answer.steps],
-        "far": answer.confidence["sentence"],
-        "basis": answer.confidence["basis"],
+        "far": confidence["sentence"],
+        "basis": confidence["basis"],
         "history": history,
         "places": _places(run, answer),
         "frame": None if answer.frame is None else _frame(answer.frame),

@@ -15,4 +15,5 @@ def batch_explorer(run_view: RunView) -> None:
     if "given" in nouns and len(DATASETS[run_view.run.config.dataset].classes) < 2:
         return  # no pairs of two classes
     data = BatchExplorerProps(**component_props.run_source(replace(run_view, projection=None)), **nouns)
+    data["has_net"] = run_view.complete and (run_view.run.path / "weights.safetensors").exists()
     mount("batch_explorer", key="batch_explorer", data=data)

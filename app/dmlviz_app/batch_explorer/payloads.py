@@ -3,6 +3,7 @@
 import hashlib
 import io
 from base64 import b64encode
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.sprite_sheet import COMPRESSION, tile
 from dmlviz.errors import UserError
 from dmlviz.ops.linear_projection import LinearProjection, default_projection
+from dmlviz.runs import thresholds
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.tuple_difficulty import ComparingLoss, classify_tuples
@@ -128,6 +130,11 @@ def batch_sheet(question: dict[str, Any], data_root: Path) -> dict[str, str]:
     images = _pictures(run, run.batch(question["step"]), data_root)
     Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
     return {"png": b64encode(file.getvalue()).decode()}
+
+
+def threshold(question: dict[str, Any], data_root: Path) -> dict[str, Any]:
+    """Return the threshold of a run for a rate of false accepts; raise UserError as `dmlviz.runs.thresholds`."""
+    return asdict(thresholds.threshold(Run(question["run"]), question["rate"], data_root))
 
 
 def sheet_name(run: Run, step: int) -> str:

@@ -10,7 +10,12 @@ from dmlviz_app.server.protocol import Nouns, Source, SpriteSheets
 
 
 class BatchExplorerProps(Source, Nouns):
-    """What the loss sees, and distances; of embeddings that were imported (`given`) only these."""
+    """What the loss sees, and distances; of embeddings that were imported (`given`) only these.
+
+    `has_net`: the run has finished, and a threshold can be found by its net.
+    """
+
+    has_net: NotRequired[bool]
 
 
 class ComparedTuples(TypedDict):
@@ -82,3 +87,18 @@ class DistancesAnswer(TypedDict):
     images: int
     tracked: int
     thresholds: PairThresholds
+
+
+class ThresholdQuestion(TypedDict):
+    """Sent to dmlviz/runs/…/threshold: the false-accept rate to find a threshold for; None for none any more."""
+
+    rate: float | None
+
+
+class ThresholdAnswer(TypedDict):
+    """The threshold for a rate with its interval, in the measure of the histogram; null where it has no place there."""
+
+    rate: float
+    value: float | None
+    interval: tuple[float, float] | None
+    sentence: str

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -17,13 +18,14 @@ from dmlviz.catalog.pair_thresholds import PairThresholds
 from dmlviz.data.class_names import has_label
 from dmlviz.ops.pairwise_numpy import distances
 from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.runs.thresholds import Threshold, forget_threshold, keep_threshold, kept_threshold
 from dmlviz.training.tuple_difficulty import ComparingLoss
 from dmlviz_app.answers.cached_file import keep_file, kept_file
 from dmlviz_app.batch_explorer import payloads as batches
 from dmlviz_app.batch_explorer.payloads import encode_array
-from dmlviz_app.batch_explorer.protocol import DistancesAnswer
+from dmlviz_app.batch_explorer.protocol import DistancesAnswer, ThresholdAnswer, ThresholdQuestion
 from dmlviz_app.server.access import Rule, access, personal
-from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse, read_json_body
 from dmlviz_app.server.threads import ask_worker
 
 MAX_IMAGES = 800  # of the tracked ones: 319,600 pairs
@@ -107,6 +109,8 @@ def routes() -> list[Route]:
         Route("/runs/{run}/batches/{step:int}.png", sheet),
         Route("/runs/{run}/batches/{step:int}/terms.json", terms),
         Route("/runs/{run}/distances/{step:int}.json", test_distances),
+        Route("/runs/{run}/threshold", kept, methods=["GET"]),
+        Route("/runs/{run}/threshold", keep, methods=["POST"]),
     ]
 
 
@@ -148,3 +152,58 @@ async def test_distances(request: Request) -> Response:
     run = personal(request).runs.get(request.path_params["run"])
     payload = await asyncio.to_thread(histograms, run, request.path_params["step"])
     return JSONResponse(payload, headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def kept(request: Request) -> Response:
+    """Return the threshold that is kept with a run (`ThresholdAnswer`), or null."""
+    run = personal(request).runs.get(request.path_params["run"])
+    found = await asyncio.to_thread(kept_threshold, run)
+    return JSONResponse(found and await asyncio.to_thread(_threshold_answer, run, found, ""), headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def keep(request: Request) -> Response:
+    """Find the threshold for a rate (`ThresholdQuestion`), and keep it with the run if this person may change it."""
+    services = personal(request)
+    run = services.runs.get(request.path_params["run"])
+    rate = (await read_json_body(request, _QUESTION, 100, "A rate"))["rate"]
+    rights = services.runs.access(run.id)
+    may_keep = rights is not None and rights.may_change and not services.runs.is_bundled(run)
+    if rate is None:
+        if may_keep:
+            await asyncio.to_thread(forget_threshold, run)
+        return JSONResponse(None, headers=NO_STORE)
+    question = {"ask": "threshold", "run": str(run.path.resolve()), "rate": rate}
+    found = Threshold(**await ask_worker(request, services.scheduler.inference_worker.call, question))
+    if may_keep:
+        await asyncio.to_thread(keep_threshold, run, found)
+    use = "" if may_keep else " It is not kept: only its owner can change this run."
+    return JSONResponse(await asyncio.to_thread(_threshold_answer, run, found, use), headers=NO_STORE)
+
+
+def _threshold_answer(run: Run, found: Threshold, use: str) -> ThresholdAnswer:
+    step = run.end_step
+    measure = "euclidean" if step is None else _thresholds(run, step).measure
+    euclidean = (found.value, *found.interval)
+    # On the unit sphere 1 − cosine is half of the squared distance; elsewhere it says nothing about distances.
+    places = {
+        "euclidean": euclidean,
+        "sqeuclidean": [d**2 for d in euclidean],
+        "cosine": [d**2 / 2 for d in euclidean] if run.config.normalize else None,
+    }[measure]
+    low, high = found.interval
+    sentence = (
+        f"{100 * found.rate:.3g} % false accepts: the same up to a Euclidean distance of {found.value:.3g} "
+        f"({low:.3g} to {high:.3g} with other classes), found on {found.pairs:,} pairs of {found.basis}, where "
+        f"{found.false_reject_rate:.1%} of the same-class pairs are rejected."
+    )
+    return {
+        "rate": found.rate,
+        "value": None if places is None else places[0],
+        "interval": None if places is None else (places[1], places[2]),
+        "sentence": f"{sentence} {'Answers to queries rest on it.' if not use else use.strip()}",
+    }
+
+
+_QUESTION = TypeAdapter(ThresholdQuestion)

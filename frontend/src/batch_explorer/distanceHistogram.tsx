@@ -4,11 +4,11 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pathOf, scale } from "../charts/svg.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 import { maxOf } from "../lib/extent.ts";
-import { counted, digits as short, grouped, percent } from "../lib/format.ts";
+import { counted, digits as short, grouped, messageOf, percent } from "../lib/format.ts";
 import { useSide } from "../lib/hooks.ts";
 import { dataOf } from "../lib/panel.tsx";
-import { ROUTES } from "../lib/server.ts";
-import type { DistancesAnswer } from "../protocol.ts";
+import { fetchJson, ROUTES } from "../lib/server.ts";
+import type { DistancesAnswer, ThresholdAnswer } from "../protocol.ts";
 import { useFrame, useRun } from "../workbench/hooks.ts";
 import { unpack } from "./batch.ts";
 import { useJson } from "./useBatch.ts";
@@ -98,9 +98,33 @@ function record(known: { steps: number[] }, event: StreamEvent): boolean {
   return true;
 }
 
+const RATES = [0.1, 0.01, 0.001];
+
+/** The threshold that is kept with a run: null for none; why there is none; a way to keep another. */
+function useKeptThreshold(run: string, isAsked: boolean) {
+  const [kept, setKept] = useState<ThresholdAnswer | null>(null);
+  const [note, setNote] = useState("");
+  const address = `${ROUTES}/runs/${run}/threshold`;
+  const ask = async (question?: { rate: number | null }) => {
+    setNote(question?.rate ? "Comparing validation images …" : "");
+    try {
+      setKept(await fetchJson<ThresholdAnswer | null>(address, "The threshold", question));
+      setNote("");
+    } catch (error) {
+      setNote(messageOf(error));
+    }
+  };
+  useLayoutEffect(() => {
+    setKept(null);
+    if (isAsked) void ask();
+  }, [run, isAsked]);
+  return { kept, note, keep: (rate: number | null) => void ask({ rate }) };
+}
+
 /** `noun` is what one of the points is, where it is no test image. */
-export function DistanceHistogram({ open, noun, theme: _, ...source }: DrawerProps) {
+export function DistanceHistogram({ open, noun, theme: _, has_net, ...source }: DrawerProps) {
   const { run, begun } = source;
+  const { kept, note, keep } = useKeptThreshold(run, open && Boolean(has_net));
   const [chart, side] = useSide<SVGSVGElement>();
   const known = useRun(source, nothing, record);
   const { step: moment } = useFrame(run);
@@ -123,8 +147,15 @@ export function DistanceHistogram({ open, noun, theme: _, ...source }: DrawerPro
     return now && { ...now, same: [...unpack(now.same, "<u4")], different: [...unpack(now.different, "<u4")] };
   }, [last.current]);
   const waiting = steps.length ? "Measuring distances …" : "Waiting for the first snapshot …";
-  const threshold = shown && Math.min(shown.high, own ?? eerThreshold(shown));
+  const isKept = kept !== null && kept.value !== null && shown?.step === steps.at(-1); // it is the final net's
+  const threshold = shown && Math.min(shown.high, own ?? (isKept ? kept.value! : eerThreshold(shown)));
   const error = shown && threshold !== null && rates(shown, threshold);
+  // Three, that of the line where a person has put it, and that which is kept.
+  const offered = new Set([
+    ...RATES,
+    Number((own !== null && error ? error.accepted : 0).toPrecision(2)),
+    kept?.rate ?? 0,
+  ]);
 
   const at = (event: PointerEvent) => {
     const box = chart.current!.getBoundingClientRect();
@@ -168,6 +199,7 @@ export function DistanceHistogram({ open, noun, theme: _, ...source }: DrawerPro
         {shown && threshold !== null && (
           <Curves
             {...{ shown, threshold }}
+            interval={isKept ? kept.interval : null}
             width={widthOf(side)}
             onKeyDown={(event) => {
               const by = ARROWS[event.key];
@@ -181,8 +213,24 @@ export function DistanceHistogram({ open, noun, theme: _, ...source }: DrawerPro
       <p class="sentence">
         {error &&
           `At threshold ${short(threshold)}: ${percent(error.accepted)} of different-class pairs are accepted (FAR), ` +
-            `${percent(error.rejected)} of same-class pairs are rejected (FRR)${own === null ? ": the equal error rate. Drag the line to change it." : ". Double-click to return to the equal error rate."}`}
+            `${percent(error.rejected)} of same-class pairs are rejected (FRR)${own !== null ? ". Double-click to take it back." : isKept ? "." : ": the equal error rate. Drag the line to change it."}`}
       </p>
+      {has_net && error && (
+        <p class="keep">
+          Keep a threshold for false accepts of
+          {[...offered].filter(Boolean).map((rate) => (
+            <button
+              aria-pressed={kept?.rate === rate}
+              onClick={() => {
+                setOwn(null);
+                keep(kept?.rate === rate ? null : rate);
+              }}
+              children={`${Number((100 * rate).toPrecision(2))} %`}
+            />
+          ))}
+        </p>
+      )}
+      {has_net && <p class="note" role="status" children={note || kept?.sentence} />}
       <p class="note">{shown ? captionOf(shown, noun) : answer && "error" in answer ? answer.error : waiting}</p>
     </div>
   );
@@ -200,11 +248,12 @@ function captionOf({ images, tracked, step }: Shown, noun?: string): string {
 interface CurvesProps {
   shown: Shown;
   threshold: number;
+  interval: readonly [number, number] | null;
   width: number;
   onKeyDown(this: void, event: KeyboardEvent): void;
 }
 
-function Curves({ shown, threshold, width, onKeyDown }: CurvesProps) {
+function Curves({ shown, threshold, interval, width, onKeyDown }: CurvesProps) {
   const { high, measure } = shown;
   const x = scale(0, high, PADDING.left, width - PADDING.right);
   const [same, different] = [shown.same, shown.different].map((counts) => rebin(counts, BINS));
@@ -215,6 +264,15 @@ function Curves({ shown, threshold, width, onKeyDown }: CurvesProps) {
   };
   return (
     <>
+      {interval && (
+        <rect
+          class="interval"
+          x={x(interval[0])}
+          width={x(Math.min(high, interval[1])) - x(interval[0])}
+          y={8}
+          height={y(0) - 8}
+        />
+      )}
       <path class="different" d={area(different)} />
       <path class="same" d={area(same)} />
       <g class="marks">{margins(shown, x, y)}</g>
