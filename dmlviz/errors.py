@@ -8,8 +8,19 @@ from pathlib import Path
 class UserError(ValueError):
     """Invalid input or state, with a message in one or two sentences: the rule, the value received, the remedy.
 
-    The command line prints the message and the page displays it; neither shows a traceback.
+    The command line prints the message and the page displays it; neither shows a traceback. It is one line, whatever
+    the names in it hold: characters that are not seen, or that turn the text around, are left out.
     """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(_one_line(arg) if isinstance(arg, str) else arg for arg in args))
+
+
+def _one_line(text: str) -> str:
+    if text.isprintable():
+        return text
+    letters = (" " if letter.isspace() else letter for letter in text)
+    return "".join(letter for letter in letters if letter.isprintable() or letter in "\u200c\u200d")
 
 
 class UnknownNameError(UserError, KeyError):

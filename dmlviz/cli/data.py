@@ -76,9 +76,10 @@ def add(
 ) -> None:
     """Add your own data: images as a data set to train on, or precomputed embeddings as a run.
 
-    Images: one subfolder per class, a table with a column of paths or bytes, or the folder of CUB-200-2011, Cars196,
-    Stanford Online Products, In-Shop, Market-1501 or VeRi. Embeddings: npy, npz, or a table with a column of lists or
-    one column per dimension; labels are optional. All other columns are kept to color and search by.
+    Images: one subfolder per class or file names that begin with it (cat_1.jpg), a table with a column of paths or
+    bytes, or the folder of CUB-200-2011, Cars196, Stanford Online Products, In-Shop, Market-1501 or VeRi. Embeddings:
+    npy, npz, or a table with a column of lists or one column per dimension; labels are optional. All other columns
+    are kept to color and search by.
     """
     choice = Choice(split_names(vector), label, image, split_names(missing), images, folder_level)
     add_data(path, title, choice, labels, side, color, data, runs)

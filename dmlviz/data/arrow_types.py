@@ -1,5 +1,6 @@
 """Columns of any type that Arrow has as few plain ones: what tables of other programs hold is read alike."""
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dmlviz.storage.text import plain_name
@@ -113,4 +114,16 @@ def _plain(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
         return pyarrow.chunked_array([pyarrow.array(column.to_pylist(), pyarrow.large_list(kind.value_type))])
     if types.is_decimal(kind):
         return column.cast("float64")
+    if types.is_interval(kind):
+        return pyarrow.chunked_array([pyarrow.array(map(_period, column.to_pylist()), "string")])
     return column
+
+
+def _period(interval: Any) -> str | None:
+    """Return months, days and nanoseconds as ISO 8601 has them: P1M2DT3.5S."""
+    if interval is None:
+        return None
+    seconds = f"{Decimal(interval.nanoseconds).scaleb(-9):f}"
+    seconds = seconds.rstrip("0").rstrip(".") if "." in seconds else seconds
+    parts = [f"{number}{unit}" for number, unit in ((interval.months, "M"), (interval.days, "D")) if number]
+    return f"P{''.join(parts)}{f'T{seconds}S' if interval.nanoseconds else ''}" if any(interval) else "PT0S"

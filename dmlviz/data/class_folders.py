@@ -15,6 +15,8 @@ _FILLERS = ("set", "sets", "data", "dataset", "image", "images", "img", "imgs", 
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _JOINED = re.compile(f"({'|'.join((*TRAINING, *TESTING))})({'|'.join(_FILLERS)})")
 _FEW = 3  # pictures; folders with fewer are no class, and so no reason to stay at their level
+_NUMBER = re.compile(r"[0-9]+(?![^\W\d_])")  # of a file's name; 3f9c is none
+_EDGES = " ._-()[]#"
 NAMED = 3  # names in a sentence
 
 Path = tuple[str, ...]
@@ -41,19 +43,63 @@ class ClassFolders:
     level: int
 
 
-def read_class_folders(folders: Sequence[Path], level: int | None = None) -> ClassFolders:
+def read_class_folders(folders: Sequence[Path], level: int | None = None, stems: Sequence[str] = ()) -> ClassFolders:
     """Find classes and split in the folders that pictures lie in.
 
     Folders beside each other of which some are called train and others test (also training_set, seg_test, valid …) are
-    a split, at any depth. Of the other folders, the first level that differs has the classes.
+    a split, at any depth. Of the other folders, the first level that differs has the classes. Where none does, classes
+    in the names of the files (cat.0, dog.1) are one more level.
 
     Args:
         folders: The parts of each picture's folder (n).
         level: Number of the level of the classes, from 1; found if None.
+        stems: Names of the files, without their endings (n).
 
     Raises:
         UserError: For a level that there is not.
     """
+    in_names = classes_in_names(stems)
+    if not in_names:
+        return _read(folders, level)
+    by_folder = _read(folders, None)
+    large = [name for name, count in Counter(filter(None, by_folder.names)).items() if count >= _FEW]
+    chosen = len(by_folder.levels) + 1
+    if level == chosen or len(large) < 2 or all(map(split_name, large)):
+        found = _read([(*path, name) if name else path for path, name in zip(folders, in_names, strict=True)], level)
+        if found.level == len(found.levels):
+            found.notes[0] = found.notes[0].replace("Classes are the folders", "Classes are in the names of the files:")
+            found.warnings.insert(0, "If names of files are no classes, put the pictures of each class into a folder.")
+        return found
+    found = _read(folders, level)
+    pairs = set(zip(in_names, found.names, strict=True))
+    if sum(count > 1 for name, count in Counter(name for name, _ in pairs).items() if name) > 1:  # in several folders
+        found.levels.append(f"names of files, {listed(filter(None, in_names))}")
+    return found
+
+
+def classes_in_names(stems: Sequence[str]) -> list[str]:
+    """Return the class in each file's name: what is before its first number, its last, or after the first.
+
+    Of these it is the first that makes two classes or more, most of which have some pictures; empty where none does.
+
+    Example:
+        >>> classes_in_names(["cat.0", "cat.1", "cat.2", "dog.0", "dog (1)", "dog"])
+        ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
+    """
+    numbers = [[*_NUMBER.finditer(stem)] for stem in stems]
+    for before, at in ((True, 0), (True, -1), (False, 0)):
+        names = [
+            (stem[: found[at].start()] if before else stem[found[at].end() :]).strip(_EDGES) if found else stem
+            for stem, found in zip(stems, numbers, strict=True)
+        ]
+        counts = Counter(filter(None, names))
+        large = [count for count in counts.values() if count >= _FEW]
+        if len(large) > 1 and 2 * sum(large) > counts.total():
+            return names
+    return []
+
+
+def _read(folders: Sequence[Path], level: int | None) -> ClassFolders:
     splits = _find_splits(folders)
     top = _common(folders)
     depth = max((len(folder) - top for folder in folders), default=0)

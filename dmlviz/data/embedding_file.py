@@ -28,7 +28,7 @@ from dmlviz.data.vector_columns import VECTOR_KEYS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.ops.precision import narrowed, to_numbers
 from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
-from dmlviz.storage.text import one_line
+from dmlviz.storage.text import one_line, plain_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -61,6 +61,9 @@ class LabeledEmbeddings:
     columns: "pyarrow.Table | None" = None
     images: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:  # sentences name columns and files, and names may hold anything
+        object.__setattr__(self, "notes", tuple(map(plain_name, self.notes)))
 
     @property
     def labeled(self) -> bool:

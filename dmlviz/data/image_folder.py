@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 import numpy as np
@@ -156,7 +156,8 @@ def _scan(
             left_out.add(str(error), entry.name)
         except Exception:  # each compression method has its own errors
             left_out.add("cannot be read", entry.name)
-    folders = read_class_folders([entry.parts[:-1] for entry, _, _ in found], level)
+    stems = [PurePosixPath(entry.parts[-1]).stem for entry, _, _ in found]
+    folders = read_class_folders([entry.parts[:-1] for entry, _, _ in found], level, stems)
     pictures = []
     for (entry, digest, shape), name, split in zip(found, folders.names, folders.splits, strict=True):
         if name:
@@ -194,7 +195,8 @@ def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Pic
             main_reason = f" {left} left out: {reasons[0]['reason']}."
         raise UserError(
             f"A data set has 2 classes or more, each a folder with {MIN_PER_CLASS} pictures or more; "
-            f"got {classes}: put the pictures of each class into a folder.{main_reason}"
+            f"got {classes}: put the pictures of each class into a folder, or begin the names of their files with it "
+            f"(cat_1.jpg).{main_reason}"
         )
     if classes > MAX_CLASSES:
         raise UserError(f"A data set has up to {MAX_CLASSES:,} classes; got {classes}: leave some folders out.")

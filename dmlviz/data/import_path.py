@@ -24,6 +24,7 @@ from dmlviz.data.raw_files import import_pixel_tables, import_raw_files, pixel_t
 from dmlviz.data.table_file import Choice, find_columns, prepare_table
 from dmlviz.data.table_folder import find_projector_files, find_tables, read_tables, unpack_tables
 from dmlviz.errors import UserError
+from dmlviz.storage.text import plain_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -141,7 +142,7 @@ def _import_folder(
         if closed and not hints:
             hints = [f"{path.name} holds {class_folders.listed(closed)}: unpack what is packed, and add it by itself."]
         raise UserError(" ".join((str(error), *hints))) from None
-    imported.report["warnings"] += hints
+    imported.report["warnings"] += map(plain_name, hints)
     return imported
 
 

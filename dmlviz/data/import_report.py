@@ -70,6 +70,14 @@ class ImportedDataset:
     report: ImportReport
     columns: Mapping[str, "pyarrow.Table"] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:  # sentences name files, and names may hold anything
+        for texts in (
+            self.report["notes"],
+            self.report["warnings"],
+            *(one["names"] for one in self.report["left_out"]),
+        ):
+            texts[:] = map(plain_name, texts)
+
     @property
     def report_lines(self) -> list[str]:
         """The sentences of the report: notes, warnings, and what was left out."""

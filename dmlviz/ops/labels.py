@@ -35,6 +35,19 @@ def _is_missing(label: Any) -> bool:
     return bool(label != label)
 
 
+def are_flags(labels: Any) -> bool:
+    """Return whether all labels that are not missing are True or False: names of classes, not the numbers 1 and 0.
+
+    Example:
+        >>> are_flags([True, None, False]), are_flags([1, 0])
+        (True, False)
+    """
+    array = _array(labels, "labels")
+    if array.dtype.kind != "O":
+        return array.dtype.kind == "b"
+    return all(isinstance(label, bool | np.bool_) for label in array[~is_missing(array)].tolist())
+
+
 _RULE = "Labels are whole numbers or texts"
 
 

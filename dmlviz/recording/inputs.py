@@ -125,6 +125,8 @@ def read_labels(labels: Any, classes: Sequence[Any] | None, count: int = 0) -> t
     ids, names = class_labels.read_labels(labels, missing=True)
     if len(ids) < 2:
         raise UserError(f"Labels hold one class for each of at least 2 images; got {len(ids)}: pass more.")
+    if classes is None and class_labels.are_flags(labels):
+        names = names.astype(bool)
     if classes is not None:
         if len(names) and (names.dtype == object or names[0] < 0 or names[-1] >= len(classes)):
             raise UserError(

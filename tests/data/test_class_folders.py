@@ -122,3 +122,52 @@ def test_a_few_pictures_beside_the_classes_do_not_become_the_classes():
 @pytest.mark.parametrize("folders", [[], [()], [("cat",)]])
 def test_hardly_any_folders_are_read(folders):
     read_class_folders(folders)
+
+
+NUMBERED = {
+    "cat.0, as Kaggle has it": lambda name, number: f"{name}.{number}",
+    "cat_0012": lambda name, number: f"{name}_{number:04d}",
+    "cat (1)": lambda name, number: f"{name} ({number})" if number else name,
+    "cat12": lambda name, number: f"{name}{number}",
+    "012-cat": lambda name, number: f"{number:03d}-{name}",
+    "cat_12_rot90": lambda name, number: f"{name}_{number}_rot90",
+    "cat 12_640x480": lambda name, number: f"{name} {number}_640x480",
+}
+
+
+@pytest.mark.parametrize("classes", [CLASSES, ("american_bulldog", "Persian"), ("日本", "עברית")], ids="/".join)
+@pytest.mark.parametrize("form", NUMBERED)
+@pytest.mark.parametrize("folders", [[()], [("pets", "images")], [("train",), ("test",)], [("train",), ("test1",)]])
+def test_classes_are_in_the_names_of_files_where_no_folder_tells_them(form, classes, folders):
+    rows = [(folder, name, number) for folder in folders for name in classes for number in range(4)]
+    stems = [NUMBERED[form](name, number) for _, name, number in rows]
+    found = read_class_folders([folder for folder, _, _ in rows], None, stems)
+    assert found.names == [name for _, name, _ in rows]
+    assert set(found.splits) == ({"train", "test"} if len(folders) > 1 else {""})
+    assert found.notes[0].startswith(f"Classes are in the names of the files: {classes[0]}, ")
+    assert found.warnings[0] == "If names of files are no classes, put the pictures of each class into a folder."
+
+
+@pytest.mark.parametrize("classes", [("3", "7"), ("obj1", "obj2"), ("s01", "s02")])
+def test_a_class_may_be_a_number_before_the_one_of_the_picture(classes):
+    stems = [f"{name}__{number}" for name in classes for number in range(4)]
+    assert read_class_folders([()] * 8, None, stems).names == [name for name in classes for _ in range(4)]
+
+
+@pytest.mark.parametrize("stem", ["IMG_{:04d}", "{}", "{:032x}", "photo of day {}", "{:08x}-{:04x}-4000"])
+def test_names_that_only_number_the_pictures_are_no_classes(stem):
+    stems = [stem.format(number * 2654435761 % 2**32, number) for number in range(60)]
+    assert read_class_folders([("a",)] * 60, None, stems).names == read_class_folders([("a",)] * 60).names
+
+
+def test_names_of_files_are_one_more_level_where_they_cross_the_folders():
+    folders, stems = zip(
+        *(((batch,), f"{name}.{number}") for batch in ("b1", "b2") for name in CLASSES for number in range(4)),
+        strict=True,
+    )
+    found = read_class_folders(folders, None, stems)
+    assert (set(found.names), found.level) == ({"b1", "b2"}, 1)
+    assert found.levels == ["b1, b2", "names of files, cat, dog, owl"]
+    assert set(read_class_folders(folders, 2, stems).names) == {*CLASSES}
+    inside = [(name,) for name in CLASSES for _ in range(4)]
+    assert len(read_class_folders(inside, None, [f"{name}_{i}" for (name,) in inside for i in [1]]).levels) == 1

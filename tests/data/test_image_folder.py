@@ -495,6 +495,38 @@ def test_a_missing_custom_data_set_is_one_sentence():
         custom_datasets.remove(data.data_root(), "../../etc")
 
 
+UNSEEN = ("\u202e", "\x1b[2J", "\n", "\u2028", "\u200b", "\u2066", "\x07")
+
+
+@pytest.mark.parametrize("sign", UNSEEN, ids=ascii)
+@pytest.mark.parametrize("make", [folder, zipped])
+def test_names_of_files_in_sentences_hold_nothing_that_is_not_seen(tmp_path, sign, make):
+    files = classes(cat=9, **{f"do{sign}g": 9}, **{f"few{sign}": 1})
+    others = {
+        f".hid{sign}den": b"x",
+        f"cat/no{sign}te.txt": b"x",
+        f"lo{sign}ne.png": picture(99),
+        f"t{sign}.csv": b"a,b\n1,2",
+    }
+    found = import_path(make(tmp_path / f"a{sign}b.zip", files | others))
+    said = [*found.report_lines, found.declared.title]
+    assert [line for line in said if not line.isprintable()] == []
+    assert len(found.report["left_out"]) >= 3
+
+
+@pytest.mark.parametrize("sign", UNSEEN, ids=ascii)
+@pytest.mark.parametrize("ending", [".csv", ".npy", ".npz", ".json", ".parquet", ".zip", ".tar", ".pt", ".mat", ""])
+@pytest.mark.parametrize("content", [b"\0no\n1,2\n", None])
+def test_refusals_of_such_files_are_one_line(tmp_path, sign, ending, content):
+    path = tmp_path / f"a{sign}b{ending}"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        import_path(path)
+    assert str(caught.value).isprintable()
+    assert "ab" in str(caught.value) or "a b" in str(caught.value) or "a[2Jb" in str(caught.value)
+
+
 def test_an_invalid_data_set_description_is_rejected():
     for told in ({}, {"name": "custom-00000000deadbeef", "classes": 3}, {"name": "mnist", "title": "x"}, {"name": 7}):
         DATASETS.register(told)

@@ -14,9 +14,9 @@ from PIL import Image
 from pyarrow import parquet
 
 from dmlviz.data.embedding_file import LabeledEmbeddings, read_embeddings
-from dmlviz.data.import_path import import_path
+from dmlviz.data.import_path import import_path, import_table
 from dmlviz.data.import_report import ImportedDataset
-from dmlviz.data.table_file import Choice
+from dmlviz.data.table_file import Choice, prepare_table
 from dmlviz.errors import UserError
 from dmlviz.runs.add_data import add_data
 
@@ -115,6 +115,17 @@ def test_intervals_and_references_are_texts(tmp_path):
     parquet.write_table(pa.table(table), tmp_path / "t.parquet")
     imported = read(tmp_path / "t.parquet")
     assert (imported.embeddings.shape, imported.columns.column_names) == ((N, 2), ["bin", "note"])
+
+
+def test_months_days_and_seconds_are_written_as_iso_8601_has_them():
+    parts = [(1, 2, 3_500_000_000), (0, 0, 0), (-14, 0, -5), (0, 30, 0)]
+    values = [*(pa.MonthDayNano(part) for part in parts), None] * (N // 5)
+    column = pa.array(values, pa.month_day_nano_interval())
+    table = pa.table({"v": VECTORS[: len(values)].tolist(), "label": column, "again": column})
+    imported = import_table(prepare_table(table, "t")[0], None, "t", title="t")
+    names = ["P1M2DT3.5S", "PT0S", "P-14MT-0.000000005S", "P30D", None]
+    assert [imported.classes[label] for label in imported.labels[:5]] == [*names[:4], "no label"]
+    assert imported.columns.column("again").to_pylist()[:5] == names
 
 
 @pytest.mark.parametrize("odd", ["1", True, 1.5, 10**25, [1]])

@@ -32,6 +32,7 @@ NAMES = {
     "marks": ["a,b", "a;b", "a|b", "# a"],
     "scripts": ["日本", "עברית", "ä ö", "<b>&amp;</b>"],
     "long": [f"{'x' * 300}{i}" for i in range(4)],
+    "bools": [True, False, True, None],
     "missing": ["cat", "dog", "eel", None],
 }
 HELD = ("csv", "parquet", "projector")  # formats that hold points and classes of images

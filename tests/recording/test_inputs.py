@@ -1,6 +1,8 @@
 """What may be handed to a recording, and what is refused in one sentence."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from PIL import Image
@@ -22,6 +24,25 @@ def test_labels_are_numbers_or_names():
     assert names == ("a", "b", "c")
     ids, names = read_labels(torch.tensor([[7], [3]]), None)
     assert ids.tolist() == [1, 0]
+
+
+FLAGS = [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "make", [list, np.array, torch.tensor, pd.Series, pa.array, lambda x: pd.Series(x, dtype="boolean")]
+)
+def test_flags_are_classes_called_true_and_false(make):
+    ids, names = read_labels(make(FLAGS), None)
+    assert (ids.tolist(), names) == ([1, 0, 1], ("False", "True"))
+
+
+@pytest.mark.parametrize(
+    "make", [list, pa.array, lambda x: pd.Series(x, dtype="boolean"), lambda x: np.array(x, object)]
+)
+def test_flags_may_be_missing(make):
+    ids, names = read_labels(make([*FLAGS, None]), None)
+    assert (ids.tolist(), names) == ([1, 0, 1, 2], ("False", "True", "no label"))
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ SIDES = {None: "Original, max 32"} | {side: str(side) for side in (28, 32, 48, 6
 COLORS: dict[Color, str] = {"auto": "Auto", "gray": "Gray", "color": "Color"}
 POLL_INTERVAL_S = 0.4  # seconds
 PICTURES = (
-    f"**Images**: a zip with one folder per class, or with a table of file names and classes; {READABLE} of any size, "
-    f"up to {MAX_IMAGES:,} images in {MAX_CLASSES:,} classes. Or the four files of MNIST, or of a relative."
+    "**Images**: a zip with one folder per class, with classes in the names of files (cat_1.jpg), or with a table of "
+    f"file names and classes; {READABLE} of any size, up to {MAX_IMAGES:,} images in {MAX_CLASSES:,} classes. Or the "
+    "four files of MNIST, or of a relative."
 )
 VECTORS = (
     f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv, json or parquet, with a column named label or "
