@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +13,7 @@ from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.data.query_file import MAX_BYTES
 from dmlviz.errors import UserError
+from dmlviz.runs.gallery import Gallery, name_of
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.files import atomic_write
 
@@ -35,7 +37,7 @@ def ask(
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
-    """Name each picture by its nearest test images, or say that it is unknown.
+    """Name each picture by the test images and kept pictures nearest to it, or say that it is unknown.
 
     Known: it is no farther from the nearest image than the threshold, and usual among the validation images. Unknown:
     it is farther, or stranger than 99 % of them. Unsure: between the two. Exits with 1 if a file could not be read.
@@ -88,15 +90,21 @@ def _answer(service: Any, file: Path, k: int, limit: float) -> dict[str, Any]:
     except OSError as error:
         raise UserError(f"The file cannot be read: {error.strerror}.") from None
     found = service.answer(picture, k)
-    nearest, confidence = found["neighbors"][0], found["confidence"]
-    is_far = nearest["distance"] > limit
-    verdict = "unknown" if is_far else VERDICTS[confidence["level"]]
-    reason = f"Farther from the nearest image than the threshold of {limit:.3g}." if is_far else confidence["sentence"]
+    confidence, neighbors = found["confidence"], found["neighbors"]
+    kept = Gallery(service.run).nearest(np.asarray(found["embedding"], np.float32), k)
+    name = name_of(kept, [one["distance"] for one in neighbors], confidence["level"])
+    yours = [{"kept": one.id, "class": one.name, "distance": one.distance} for one in kept]
+    near = sorted([*yours, *neighbors], key=lambda one: one["distance"])[:k]
+    is_far = near[0]["distance"] > limit
+    verdict = "unknown" if is_far else VERDICTS[confidence["level"]] if name is None else "known"
+    reason = confidence["sentence"] if name is None else "Near to a picture in the gallery."
+    if is_far:
+        reason = f"Farther from the nearest image than the threshold of {limit:.3g}."
     return {
         "verdict": verdict,
-        "name": None if verdict == "unknown" else found["class"],
-        "distance": nearest["distance"],
+        "name": None if verdict == "unknown" else name or found["class"],
+        "distance": near[0]["distance"],
         "threshold": limit,
         "reason": reason,
-        "neighbors": found["neighbors"],
+        "neighbors": near,
     }

@@ -174,6 +174,8 @@ def embed_images(
     views: Sequence[str] | None = None,
     trajectory: bool | Literal["places"] = False,
     confidence: bool = False,
+    near: int = 0,
+    holders: Sequence[str] | None = None,
 ) -> EmbeddedImages:
     """Embed images with a run's net, and place them on its maps.
 
@@ -184,6 +186,8 @@ def embed_images(
         views: The maps to place them on: "live" or ids of finished projections; None for all.
         trajectory: Embed them by every checkpoint too; "places" for their places alone.
         confidence: Compute the confidence of the answer to each.
+        near: Number of kept pictures to find for each.
+        holders: Whose; None for everybody's.
 
     Raises:
         UserError: Before the run's end, or for images of another size.
@@ -197,6 +201,8 @@ def embed_images(
         "views": None if views is None else list(views),
         "trajectory": trajectory,
         "confidence": confidence,
+        "near": near,
+        "holders": holders if holders is None else list(holders),
     }
     slow = len(images) if run.config.unfrozen_blocks else 0  # a second an image, without a GPU
     return cast(EmbeddedImages, worker.call(question, timeout=ANSWER_TIMEOUT_S + slow))

@@ -37,7 +37,8 @@ class EmbeddedImages(TypedDict):
     """Embeddings of images (n × d), and their places (n × dims) on each map; `confidence` is that of each image.
 
     Before the end of a training they are by the net of `step`, the newest one, and maps are those of the steps `at`.
-    `ways` has their places (n × dims) at earlier steps, on maps that followed the training.
+    `ways` has their places (n × dims) at earlier steps, on maps that followed the training. `gallery` has the kept
+    pictures nearest to each, or `gallery_trouble` says why they cannot be read.
     """
 
     embeddings: list[list[float]]
@@ -47,3 +48,12 @@ class EmbeddedImages(TypedDict):
     ways: NotRequired[dict[str, list[tuple[int, list[list[float]]]]]]
     trajectory: NotRequired[Trajectory]
     confidence: NotRequired[list[Confidence]]
+    gallery: NotRequired[list[list[tuple[str, str, float]]]]
+    gallery_trouble: NotRequired[str]
+
+
+class PlacedGallery(TypedDict):
+    """Places (n × dims) of kept pictures, or the newest, on each map; hints on new ones far from others of a name."""
+
+    places: dict[str, list[list[float]]]
+    hints: list[str]

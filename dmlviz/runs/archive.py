@@ -9,7 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +19,7 @@ from dmlviz.data.file_source import entries_in
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.archive_checks import check_unpacked, invalid_export
 from dmlviz.runs.files import file_named
+from dmlviz.runs.gallery import Gallery, packed
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.storage.archives import CHUNK, unpack_entry
@@ -42,6 +43,10 @@ def export_run(run: Run, file: IO[bytes], compress: bool = True) -> None:
     """Write a run as a zip file; raise UserError while it trains."""
     if run.state == "running":
         raise UserError(f"{run.title} is still training; stop it or wait until training ends.")
+    kept = []
+    with suppress(DamagedFileError):
+        kept = Gallery(run).pictures([""])
+    shared = {picture.id for picture in kept}
     method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
     with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
         for path in sorted(run.path.rglob("*")):
@@ -49,6 +54,11 @@ def export_run(run: Run, file: IO[bytes], compress: bool = True) -> None:
             if name == "run.json":
                 with archive.open(name, "w") as part:  # not writestr: equal runs make equal archives, without a date
                     part.write(json.dumps(run.info, indent=1).encode())  # with the title that its exporter gave it
+            elif name == "gallery/index.json" and kept:
+                with archive.open(name, "w") as part:
+                    part.write(packed(kept))
+            elif name.startswith("gallery/") and path.stem not in shared:
+                continue  # what somebody else keeps with the run stays there
             elif file_named(name) is not None and not path.is_dir():
                 with open_regular(path) as source, archive.open(name, "w") as part:
                     shutil.copyfileobj(source, part, CHUNK)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data.columns import FILE
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.damage import check
+from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import run_id
 from dmlviz.storage.files import write_json
@@ -63,6 +65,7 @@ def check_unpacked(folder: Path, holder: str) -> Path:
         raise damage
     _check_columns(run)
     _check_frames(run)
+    _check_gallery(run)
     return target
 
 
@@ -159,6 +162,16 @@ def _rewrite(record: EventLogDir) -> None:
         unchanged = content == event
         lines.append(line if unchanged else json.dumps(event, separators=(",", ":"), allow_nan=False).encode())
     path.write_bytes(b"".join(line + b"\n" for line in lines))
+
+
+def _check_gallery(run: Run) -> None:
+    """Read every picture, and keep them anew: their IDs and names follow from what they are."""
+    gallery = Gallery(run)
+    pictures = gallery.pictures()
+    images = [gallery.image(picture.id) for picture in pictures]
+    shutil.rmtree(gallery.folder, ignore_errors=True)
+    if pictures:
+        gallery.add(images, [picture.name for picture in pictures])
 
 
 def _check_frames(run: Run) -> None:

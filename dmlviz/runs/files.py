@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dmlviz.errors import DamagedFileError
+from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.run import LOSS_WEIGHTS, Run
 from dmlviz.storage.arrays import read_shape, reading
 from dmlviz.storage.regular_file import open_regular, regular_path
 
-PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches", "columns")
+PARTS = ("scores", "map", "neighbors", "net", "earlier epochs", "batches", "columns", "gallery")
 _POINTS = ("map", "neighbors", "earlier epochs", "batches")
 _DIGITS = {"STEP": "(?:0|[1-9][0-9]{0,8})", "ID": "[0-9a-f]{16}"}
 
@@ -109,6 +110,8 @@ FILES = (
     RunFile("snapshots/STEP.npy", ("earlier epochs",), Run.snapshot, "snapshot", "earlier epochs", _snapshot_header),
     RunFile("batches/STEP.npz", ("batches",), Run.batch, "batch", "batches", _batch_header),
     _tensors("nets/STEP.safetensors", "earlier epochs", "checkpoint"),
+    RunFile("gallery/index.json", ("gallery",), lambda run: Gallery(run).pictures(), holds="gallery"),
+    RunFile("gallery/ID.png"),
     RunFile("projections/ID/projection.json"),
     RunFile("projections/ID/events.jsonl"),
     RunFile("projections/ID/coordinates.npy"),

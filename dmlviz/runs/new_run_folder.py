@@ -17,7 +17,7 @@ OLD_PREFIX = ".old-"  # of folders that hold what is replaced or deleted
 def new_run_folder(path: Path, name: str, info: dict[str, Any]) -> Path:
     """Create a folder, replacing an existing one: readers see the old or the new one, never a mixture.
 
-    Old frames are kept: their URLs are hashes of their content, and a page may still request them.
+    Old frames are kept: their URLs are hashes of their content, and a page may still request them. So is the gallery.
 
     Raises:
         UserError: If nothing can be written there.
@@ -36,9 +36,9 @@ def new_run_folder(path: Path, name: str, info: dict[str, Any]) -> Path:
 def _replace_run_folder(path: Path, name: str, info: dict[str, Any]) -> Path:
     with new_folder(path.parent) as new:
         ensure_dir(new / "frames")
-        for frame in (path / "frames").glob("*.i16"):
+        for file in (*path.glob("frames/*.i16"), *path.glob("gallery/[!.]*")):
             with contextlib.suppress(OSError):  # another process may have been faster
-                os.link(frame, new / "frames" / frame.name)
+                os.link(file, ensure_dir(new / file.parent.name) / file.name)
         (new / "events.jsonl").touch()
         write_json(new / name, info)
         if path.exists():

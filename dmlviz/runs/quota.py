@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from enum import IntEnum
 from functools import lru_cache
@@ -125,11 +126,12 @@ def _trim(runs: Runs, room: int, more: int) -> None:
 
 
 def _stamp(path: Path) -> tuple[str, int]:
-    # Every write is logged afterwards, so an unchanged log means an unchanged folder.
-    try:
-        return path.name, (path / "events.jsonl").stat().st_mtime_ns
-    except OSError:
-        return path.name, 0
+    # Every write is logged afterwards, so an unchanged log means an unchanged folder; but for the gallery's.
+    times = [0]
+    for name in ("events.jsonl", "gallery"):
+        with suppress(OSError):
+            times.append((path / name).stat().st_mtime_ns)
+    return path.name, sum(times)
 
 
 @lru_cache(maxsize=1024)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,21 @@ import numpy as np
 import torch
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.errors import DamagedFileError
 from dmlviz.labs.answers import Answer
 from dmlviz.losses import sampling
 from dmlviz.parts import kinds, lazy
-from dmlviz.runs.answers import EmbeddedImages
-from dmlviz.runs.embed import handle_request
+from dmlviz.runs.answers import EmbeddedImages, PlacedGallery
+from dmlviz.runs.embed import handle_request, project_onto_maps
+from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.logits import logits
 from dmlviz.runs.query_calibration import confidence
 from dmlviz.runs.run import Run
+from dmlviz.storage.file_cache import stamp
 from dmlviz.training.batch_terms import batch_terms
 from dmlviz.training.labeled_images import Augmentation
+
+MAX_PLACED = 500  # kept pictures on a t-SNE or UMAP, where each takes some 3 ms
 
 
 def embed(question: dict[str, Any], data_root: Path | None) -> EmbeddedImages:
@@ -26,7 +32,37 @@ def embed(question: dict[str, Any], data_root: Path | None) -> EmbeddedImages:
     reply = handle_request(question)
     if question.get("confidence"):
         reply["confidence"] = confidence(question, reply, data_root)
+    if question.get("near") and "step" not in reply:
+        kept, embeddings = Gallery(Run(question["run"])), np.asarray(reply["embeddings"], np.float32)
+        try:
+            reply["gallery"] = [[*kept.nearest(one, question["near"], question["holders"])] for one in embeddings]
+        except DamagedFileError as error:
+            reply["gallery_trouble"] = str(error)
     return reply
+
+
+def gallery(question: dict[str, Any], data_root: Path | None) -> PlacedGallery:
+    """Place the kept pictures of `holders` on the maps of a run; say which `new` ones are far from others of a name."""
+    run, holders = Run(question["run"]), question["holders"]
+    kept = Gallery(run)
+    pictures = kept.pictures(holders)
+    far = [kept.far_from_others(picture, holders) for picture in pictures if picture.id in question["new"]]
+    places: dict[str, list[list[float]]] = {}
+    if pictures and question["place"]:
+        maps = [one for one in run.projections() if one.state == "finished"]
+        stamps = [stamp(path) for path in (run.path / "weights.safetensors", kept.folder / "index.json")]
+        places = _places(run.path, holders and tuple(holders), (*stamps, *(one.id for one in maps)))
+    return {"places": places, "hints": [*filter(None, far)]}
+
+
+@lru_cache(maxsize=8)
+def _places(path: Path, holders: tuple[str, ...] | None, _state: tuple[object, ...]) -> dict[str, list[list[float]]]:
+    """Return the places of kept pictures on each map, of the newest alone where each takes milliseconds."""
+    run = Run(path)
+    kept = Gallery(run)
+    embeddings = kept.embed(kept.pictures(holders))
+    linear = [one.id for one in run.projections() if one.config.declared.linear]
+    return project_onto_maps(run, embeddings[-MAX_PLACED:]) | project_onto_maps(run, embeddings, linear)
 
 
 def batch(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:

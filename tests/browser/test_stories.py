@@ -227,6 +227,65 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     until(lambda: not person.map.evaluate("root => root.map.marker.to"), what="a star without a drawing")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_drawing_is_kept_found_again_after_a_reload_and_removed(visit, digits_run, width):
+    from PIL import Image, ImageDraw
+
+    person = visit(width=width, theme="dark" if width == 390 else "light")
+    page, inspector, kept = person.page, person.page.locator(".inspector"), person.page.locator(".gallery .pictures li")
+
+    def draw(shift=0.0):
+        person.inspect("Draw")
+        box = page.locator(".query-pad[data-ready=true] canvas").bounding_box()
+        crown = [(0.15, 0.3), (0.3, 0.7), (0.5, 0.3), (0.7, 0.7), (0.85, 0.3)]  # in one stroke: there is one answer
+        places = [(box["x"] + (x + shift) * box["width"], box["y"] + y * box["height"]) for x, y in crown]
+        page.mouse.move(*places[0])
+        page.mouse.down()
+        for place in places[1:]:
+            page.mouse.move(*place, steps=5)
+        page.mouse.up()
+        expect(inspector).to_have_attribute("data-subject", "query")
+
+    person.open(f"?run={digits_run.id}")
+    draw()
+    expect(inspector.locator(".keep")).to_be_visible()
+    inspector.locator(".keep input").fill("<b>crown</b>")
+    inspector.locator(".keep input").press("Enter")
+    expect(kept).to_have_count(1)
+    expect(kept.locator(".name")).to_have_text("<b>crown</b>")
+    expect(inspector.locator("strong").first).to_have_text("Like your “<b>crown</b>”")
+    page.reload()
+    person.map_has("ready", "true")
+    draw(0.03)
+    expect(inspector.locator(".row.kept")).to_contain_text("<b>crown</b>")
+    expect(inspector.locator("strong").first).to_have_text("Like your “<b>crown</b>”")
+    places = "root => root.map.overlay.galleryPlaces(root.map.scene)"
+    until(lambda: len(person.map.evaluate(places)) == 1, what="no mark on the map")
+    if width == 1280:
+        box, [place] = person.map.locator(".overlay").bounding_box(), person.map.evaluate(places)
+        page.mouse.move(box["x"] + place[0], box["y"] + place[1])
+        until(lambda: person.map.evaluate("root => root.map.overlay.parts.pointed().kept") == 0, what="no name there")
+    person.inspect("Upload")
+    dot = Image.new("L", (90, 90), 255)
+    ImageDraw.Draw(dot).ellipse((30, 30, 60, 60), fill=0)
+    file = io.BytesIO()
+    dot.save(file, "PNG")
+    files = [("dot.png", file.getvalue()), ("text.png", b"no picture"), ("again.png", file.getvalue())]
+    page.locator(".query input[type=file]").set_input_files(
+        [{"name": name, "mimeType": "image/png", "buffer": content} for name, content in files]
+    )
+    inspector.locator(".keep input").fill("dot")
+    inspector.locator(".keep button").click()
+    said = inspector.locator(".gallery .said")
+    expect(said.locator("li")).to_have_count(3)
+    expect(said).to_contain_text("text.png: A picture is a PNG")
+    expect(kept).to_have_count(2)  # the same picture is kept once
+    for left in (1, 0):
+        kept.first.get_by_role("button").click()
+        expect(kept).to_have_count(left)
+    person.errors[:] = [error for error in person.errors if "422" not in error]  # of what is no picture
+
+
 def test_an_uploaded_image_is_answered_and_a_hostile_one_is_one_sentence(person, digits_run):
     from PIL import Image, ImageDraw
 

@@ -144,10 +144,12 @@ class QueryAnswer(TypedDict):
 
     `frame` was cut out of the picture (null: the picture was taken as it is), `frames` are all that were found.
     `picture` is the decoded picture, small: base64 of a JPEG; absent for a drawing. While a run trains, the answer is
-    by the net of `step`, and each of the `ways` has one place: the newest.
+    by the net of `step`, and each of the `ways` has one place: the newest. `kept` are the pictures of the gallery that
+    are among the nearest: ID, name, distance.
     """
 
     near: list[tuple[int, int, float]]
+    kept: list[tuple[str, str, float]]
     classes: dict[str, str]
     vote: Vote
     title: str
@@ -169,6 +171,18 @@ class QueryRefusal(TypedDict):
 
     error: str
     picture: NotRequired[str]
+
+
+class GalleryContent(TypedDict):
+    """The kept pictures of a run that a person sees, oldest first: ID, name, whether it is theirs to remove.
+
+    `places` has the place of each on every finished map, of the newest alone where that takes long.
+    `said` are sentences on what was kept just now.
+    """
+
+    pictures: list[tuple[str, str, bool]]
+    places: dict[str, list[list[float]]]
+    said: list[str]
 
 
 class AgreementCell(TypedDict):

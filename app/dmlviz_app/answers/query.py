@@ -13,9 +13,11 @@ from dmlviz.data import query_image
 from dmlviz.data.frame import Frame
 from dmlviz.errors import UserError
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
+from dmlviz.runs.gallery import GalleryNeighbor, name_of
 from dmlviz.runs.neighbor_search import Neighbor
 from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.storage.file_cache import stamp as file_stamp
 from dmlviz.storage.text import one_line
 from dmlviz_app.server.services import Services
 
@@ -32,7 +34,8 @@ class QueryResult:
     `embedding` is where the run's net puts the picture: the final one, or while it trains that of `step`; then the maps
     are those of the steps `at`. `confidence` says how sure the answer is. `trajectory`
     has a point for each saved net of the run; it is empty when only the final net was saved. `ways` has such points for
-    maps that followed the training. `frame` was cut out of the picture, `frames` are all that were found in it.
+    maps that followed the training. `kept` are the nearest pictures of the gallery, which may name it (`kept_name`).
+    `frame` was cut out of the picture, `frames` are all that were found in it.
     """
 
     steps: tuple[query_image.PreparationStep, ...]
@@ -48,6 +51,9 @@ class QueryResult:
     step: int | None = None
     at: dict[str, int] = field(default_factory=dict)
     ways: dict[str, list[list[float]]] = field(default_factory=dict)
+    kept: list[GalleryNeighbor] = field(default_factory=list)
+    kept_name: str | None = None
+    kept_trouble: str = ""
 
 
 class TrajectoryPoint(NamedTuple):
@@ -82,7 +88,9 @@ def query(picture: np.ndarray, run: Run, services: Services, k: int, frame: Fram
     drawn_on = tuple(
         projection.id for projection in run.projections() if projection.state == "finished"
     )  # where it gets a place
-    key = (run.id, stamp, hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest(), k, frame, drawn_on)
+    gallery = file_stamp(run.path / "gallery/index.json"), str(services.runs.gallery_holders(run.id))
+    content = hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest()
+    key = (run.id, stamp, gallery, content, k, frame, drawn_on)
     if key in _answers:
         return _answers[key]
     answer = _answer(picture, run, services, k, frame)
@@ -101,11 +109,13 @@ def _prepared(pixels: bytes, shape: tuple[int, ...], dataset: str, frame: Frame 
 def _answer(picture: np.ndarray, run: Run, services: Services, k: int, frame: Frame | None) -> QueryResult:
     _check_net(run, services)
     image = _prepared(picture.tobytes(), picture.shape, run.config.dataset, frame)
-    answer = services.jobs.embed(run.id, image.image[None], trajectory=True, confidence=True)
+    answer = services.jobs.embed(run.id, image.image[None], trajectory=True, confidence=True, near=k)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
     step = answer.get("step")
     neighbors = run.neighbors_of_point(embedding, k, step)
     label, num_agreeing = Counter(neighbor.label for neighbor in neighbors).most_common(1)[0]
+    kept = [GalleryNeighbor(*one) for one in answer.get("gallery", [[]])[0]]
+    kept_name = name_of(kept, [neighbor.distance for neighbor in neighbors], answer["confidence"][0]["level"])
     places = {view: [float(x) for x in place[0]] for view, place in answer["places"].items()}
     return QueryResult(
         image.steps,
@@ -121,6 +131,9 @@ def _answer(picture: np.ndarray, run: Run, services: Services, k: int, frame: Fr
         step,
         answer.get("at", {}),
         {view: [[at, *places[0]] for at, places in way] for view, way in answer.get("ways", {}).items()},
+        kept,
+        kept_name,
+        answer.get("gallery_trouble", ""),
     )
 
 

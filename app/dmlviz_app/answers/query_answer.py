@@ -12,6 +12,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.class_names import short_names
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_image import PreparationStep
+from dmlviz.runs.gallery import GalleryNeighbor
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.runs.thresholds import judged, kept_threshold
 from dmlviz_app.answers.item_neighbors import query_neighbor_history
@@ -27,21 +28,28 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     """Return what the page shows of the answer to a query."""
     classes = short_names(DATASETS[run.config.dataset].classes)
     confidence = answer.confidence
-    if answer.step is None:  # the threshold is that of the final net
-        confidence = judged(confidence, answer.neighbors[0].distance, kept_threshold(run))
+    limit = kept_threshold(run) if answer.step is None else None  # it is that of the final net
+    confidence = judged(confidence, answer.neighbors[0].distance, limit)
     history = None if answer.step is not None else query_neighbor_history(run, answer, len(answer.neighbors))
     labels = {neighbor.label for neighbor in answer.neighbors}.union(
         () if history is None else history["labels"].values()
     )
+    title, reason, basis = confidence["title"], confidence["sentence"], confidence["basis"]
+    is_near = bool(answer.kept) and (limit is None or answer.kept[0].distance <= limit.value)
+    if is_near and answer.kept_name not in (None, DATASETS[run.config.dataset].classes[answer.label]):
+        title, reason, basis = f"Like your “{answer.kept_name}”", f"By the test images alone: {title}.", ""
+    if answer.kept_trouble:
+        reason = f"{reason} The gallery is left out: {answer.kept_trouble}".strip()
     result: QueryAnswer = {
+        "kept": [(id, name, round(distance, 4)) for id, name, distance in _among(answer)],
         "near": [(item, label, round(distance, 4)) for item, distance, label in answer.neighbors],
         "classes": {str(label): classes[label] for label in sorted(labels)},
         "vote": {"label": answer.label},
-        "title": confidence["title"],
+        "title": title,
         "among": 0 if run.labels is None else len(run.labels),
         "steps": [_thumbnail(step) for step in answer.steps],
-        "far": confidence["sentence"],
-        "basis": confidence["basis"],
+        "far": reason,
+        "basis": basis,
         "history": history,
         "places": _places(run, answer),
         "frame": None if answer.frame is None else _frame(answer.frame),
@@ -52,6 +60,13 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     else:
         result["step"] = answer.step
     return result
+
+
+def _among(answer: QueryResult) -> list[GalleryNeighbor]:
+    """Return the kept pictures that are among the nearest, of these and the test images together."""
+    distances = sorted([*(one.distance for one in answer.kept), *(one.distance for one in answer.neighbors)])
+    farthest = distances[len(answer.neighbors) - 1]
+    return [one for one in answer.kept if one.distance <= farthest]
 
 
 def encode_picture(picture: np.ndarray) -> str:

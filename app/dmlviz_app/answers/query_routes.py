@@ -7,7 +7,8 @@ server keeps no picture of a visitor's, and there is nothing to bound, to forget
 import asyncio
 import math
 import threading
-from typing import NotRequired
+from collections.abc import Callable
+from typing import NotRequired, TypeVar
 
 import numpy as np
 from pydantic import ConfigDict, TypeAdapter
@@ -38,6 +39,7 @@ MAX_SECONDS = 120.0  # that a picture may take to arrive
 _decoding = threading.Semaphore(2)  # a picture of 50 megapixels may take 200 MB while it is decoded
 BUSY = "Other pictures are on their way to this server; send yours again in a moment."
 SENDERS = Turns(MAX_OF_PERSON, MAX_PICTURES)
+T = TypeVar("T")
 
 
 class _RefusedError(UserError):
@@ -62,14 +64,13 @@ async def ask(request: Request) -> Response:
     """
     services = personal(request)
     run = services.runs.get(request.path_params["run"])
-    is_question = request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
     picture_text: str | None = None
     try:
-        frame = _frame(request.query_params.get("frame"))
-        if is_question:
-            picture = _drawing_of(await _body(request, MAX_QUESTION_BYTES, "A drawing"), run.config.dataset)
+        frame = asked_frame(request)
+        if is_question(request):
+            picture = await read_drawing(request, run)
         else:
-            picture = await _picture_of(request, run, services)
+            picture = await use_file(request, "A picture", lambda content: decode_in_turn(content, run.config.dataset))
         if request.query_params.get("picture") == "1":
             picture_text = await asyncio.to_thread(encode_picture, picture)
         answer = await ask_worker(request, _answer, picture, run, services, frame)
@@ -77,11 +78,25 @@ async def ask(request: Request) -> Response:
         refusal: QueryRefusal = {"error": str(error)}
         if picture_text is not None:
             refusal["picture"] = picture_text
-        status = 503 if isinstance(error, (BusyError, RunNotFoundError)) else getattr(error, "status", 422)
-        return JSONResponse(refusal, status, NO_STORE)
+        return JSONResponse(refusal, refusal_status(error), NO_STORE)
     if picture_text is not None:
         answer["picture"] = picture_text
     return JSONResponse(answer, headers=NO_STORE)
+
+
+def is_question(request: Request) -> bool:
+    """Return whether the body is a drawing or a sample in JSON, and no file."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+
+
+async def read_drawing(request: Request, run: Run) -> np.ndarray:
+    """Return the picture that a question in JSON means."""
+    return _drawing_of(await _body(request, MAX_QUESTION_BYTES, "A drawing"), run.config.dataset)
+
+
+def refusal_status(error: UserError) -> int:
+    """Return the status of an answer that refuses a picture."""
+    return 503 if isinstance(error, (BusyError, RunNotFoundError)) else getattr(error, "status", 422)
 
 
 def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | None) -> QueryAnswer:
@@ -117,24 +132,23 @@ def _drawing_of(body: bytes, dataset: str) -> np.ndarray:
     return picture
 
 
-async def _picture_of(request: Request, run: Run, services: Services) -> np.ndarray:
-    """Read and decode a picture."""
-    with SENDERS.of(
-        services.person.id, "Other pictures are on their way to this server; send yours again in a moment."
-    ):
+async def use_file(request: Request, what: str, use: Callable[[bytes], T]) -> T:
+    """Read the file that somebody sends, and return what a function makes of it in a thread, in their turn."""
+    with SENDERS.of(personal(request).person.id, BUSY):
         try:
             async with asyncio.timeout(MAX_SECONDS):
-                content = await _body(request, MAX_BYTES, "A picture")
+                content = await _body(request, MAX_BYTES, what)
         except TimeoutError:
             raise _RefusedError(
-                f"The picture did not arrive within {MAX_SECONDS:g} seconds; send a smaller one.", 408
+                f"{what} did not arrive within {MAX_SECONDS:g} seconds; send a smaller one.", 408
             ) from None
         if not content:
-            raise UserError("The picture is empty: the file has no bytes. Choose another.")
-        return await asyncio.to_thread(_decode, content, run.config.dataset)
+            raise UserError(f"{what} is empty: the file has no bytes. Choose another.")
+        return await asyncio.to_thread(use, content)
 
 
-def _decode(content: bytes, dataset: str) -> np.ndarray:
+def decode_in_turn(content: bytes, dataset: str) -> np.ndarray:
+    """Decode a picture as `decode`, at most two at once."""
     with _decoding:
         return decode(content, dataset)
 
@@ -158,7 +172,9 @@ async def _body(request: Request, limit: int, what: str) -> bytes:
     return bytes(body)
 
 
-def _frame(text: str | None) -> Frame | None:
+def asked_frame(request: Request) -> Frame | None:
+    """Return what is to be cut out of the picture; None to find it."""
+    text = request.query_params.get("frame")
     if text is None:
         return None
     try:

@@ -19,7 +19,7 @@ from dmlviz.runs.per_query import is_at_hand, per_query_bytes
 from dmlviz.runs.point_values import has_point_values
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.files import is_run_id, read_json
-from dmlviz_app.answers import downloads, event_routes, query_routes, sprites, thumbnails
+from dmlviz_app.answers import downloads, event_routes, gallery_routes, query_routes, sprites, thumbnails
 from dmlviz_app.answers.baseline_curves import (
     keep_pixel_baseline,
     pixel_baseline_order,
@@ -41,7 +41,7 @@ from dmlviz_app.server.threads import ask_worker
 
 def routes() -> list[Route]:
     """Return all routes about runs and their images; those of a data set name its content by a hash."""
-    modules = (downloads, event_routes, query_routes)
+    modules = (downloads, event_routes, gallery_routes, query_routes)
     return [
         *(route for module in modules for route in module.routes()),
         Route("/runs/{run}/tracked_items.json", tracked_items),

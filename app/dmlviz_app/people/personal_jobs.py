@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.order import FOLLOWS, JOBS, Order, R, projection, training
 from dmlviz.jobs.pool import embed_images
 from dmlviz.jobs.scheduler import JobScheduler
-from dmlviz.runs.answers import EmbeddedImages
+from dmlviz.runs.answers import EmbeddedImages, PlacedGallery
 from dmlviz.runs.quota import folder_size, run_size
 from dmlviz.runs.run import EventLogDir, Run, RunNotFoundError
 from dmlviz.runs.size_estimate import estimate_size
@@ -26,6 +26,8 @@ from dmlviz_app.people import policy
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.personal_datasets import PersonalDatasets
 from dmlviz_app.people.personal_runs import PersonalRuns
+
+GALLERY_TIMEOUT_S = 120.0  # seconds: a net that is new to 10,000 kept pictures embeds them first
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,30 @@ class PersonalJobs:
         views: Sequence[str] | None = None,
         trajectory: bool | Literal["places"] = False,
         confidence: bool = False,
+        near: int = 0,
     ) -> EmbeddedImages:
         """Embed images with the net of a visible run, and place them on its maps: see `embed_images`."""
-        return embed_images(self.scheduler.inference_worker, self.runs.get(run), images, views, trajectory, confidence)
+        return embed_images(
+            self.scheduler.inference_worker,
+            self.runs.get(run),
+            images,
+            views,
+            trajectory,
+            confidence,
+            near,
+            self.runs.gallery_holders(run) if near else None,
+        )
+
+    def place_gallery(self, run: str, place: bool = True, new: Sequence[str] = ()) -> PlacedGallery:
+        """Place the kept pictures that this person sees on the maps of a run; say which of the `new` ones are odd."""
+        question = {
+            "ask": "gallery",
+            "run": str(self.runs.get(run).path.resolve()),
+            "holders": self.runs.gallery_holders(run),
+            "place": place,
+            "new": list(new),
+        }
+        return cast(PlacedGallery, self.scheduler.inference_worker.call(question, timeout=GALLERY_TIMEOUT_S))
 
     def check_training(self, dataset: str, folder: Path | None = None) -> None:
         """Raise UserError if this person may not train on a data set, has enough jobs, or no room left."""

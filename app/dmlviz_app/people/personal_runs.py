@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_record import ORDER_FILE
+from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.ownership import Entry, Ownership, Visibility
 from dmlviz.runs.quota import folder_size, run_size, total_size
 from dmlviz.runs.run import Run
@@ -111,6 +112,36 @@ class PersonalRuns(Runs):
             if holder and (holder == self.person.id) != is_held:
                 total += folder_size(order.parent) * (-1 if is_held else 1)
         return total
+
+    def gallery_holders(self, run: str) -> list[str] | None:
+        """Return whose kept pictures this person sees with a run: their own, and of who shares it; None for all.
+
+        Of two people who trained with equal settings, and so have one run, neither sees the other's.
+        """
+        access = self.access(run)
+        if self.person.is_alone or access is None:
+            return None if self.person.is_alone else []
+        return ["", self.person.id, *([access.entry.holder] if access.entry is not None else [])]
+
+    def may_change(self, run: str) -> bool:
+        """Return whether this person may change a run, and what is kept with it."""
+        access = self.access(run)
+        return access is not None and access.may_change
+
+    def changed_gallery(self, run: str) -> Gallery:
+        """Return the gallery of a run, for this person to keep pictures in.
+
+        Raises:
+            UserError: If the run has no net yet, or is another person's, and this one a guest.
+        """
+        access = self.access(run)
+        if access is None:
+            raise run_not_found(run)
+        self.person.check_known()
+        if not access.may_change and not self.person.may(policy.KEEP):
+            raise UserError("A guest keeps pictures with runs of their own: train one, or log in.")
+        Gallery(self.get(run)).check_net()
+        return Gallery(self.writable_copy(self.get(run)))
 
     def share(self, run: str, visibility: Visibility) -> None:
         """Set who else sees a run; raise UserError where the person's role does not allow it."""

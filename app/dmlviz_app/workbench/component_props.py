@@ -180,6 +180,7 @@ def query_source(run_view: RunView) -> QuerySource:
         "sprites": sprite_props(run_view)["sprites"],
         "samples": SAMPLES,
         "live": run_view.live,
+        "names": list(data.classes),
     }
     if data.channels == 3:
         source["undrawn"] = NO_COLORS

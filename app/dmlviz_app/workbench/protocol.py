@@ -108,7 +108,8 @@ class QuerySource(TypedDict):
     """The route of a query, the map that is shown, names and titles of samples.
 
     `view` is empty until the map is finished. `undrawn` says why there are no drawings. A run that is `live` trains:
-    what is asked of it is asked again at each snapshot.
+    what is asked of it is asked again at each snapshot. `names` are those of its classes, under which pictures may be
+    kept, too.
     """
 
     url: str
@@ -117,6 +118,7 @@ class QuerySource(TypedDict):
     sprites: SpriteSheets
     samples: dict[str, str]
     live: bool
+    names: list[str]
     undrawn: NotRequired[str]
 
 

@@ -18,6 +18,13 @@ export interface PlacedQuery {
   open: boolean;
 }
 
+/** The pictures that a person keeps with a run: their names, and on each map the places of all or the newest. */
+export interface PlacedGallery {
+  run: string;
+  names: string[];
+  places: Record<string, number[][]>;
+}
+
 /** The neighbors of what is pinned, or why there are none. */
 export interface PinnedNeighbors {
   run: string;
@@ -65,6 +72,7 @@ export interface BusEvents {
   embedded: { run: string };
   neighbors: PinnedNeighbors;
   query: PlacedQuery | null;
+  gallery: PlacedGallery | null;
   ranks: MapRanks;
   /** Open the tab in which a person asks about a drawing. */
   "open-query": "Draw";

@@ -25,10 +25,12 @@ from dmlviz.jobs.job_record import JobRecord
 from dmlviz.jobs.order import training
 from dmlviz.jobs.placement import JobWorker
 from dmlviz.runs.archive import export_run
+from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.quota import folder_size, run_size
-from dmlviz.runs.run import RunNotFoundError
+from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.storage.files import write_json
 from dmlviz.studies.study import create_study, study_id
+from dmlviz.workers import questions
 
 LIMITS = DEFAULT_LIMITS[Role.GUEST]
 CONFIG = TrainConfig(dataset="digits", net="mlp", embedding_dim=2, steps=30, eval_subset_size=200, seed=5)
@@ -305,6 +307,43 @@ def test_a_copy_of_a_ready_made_run_stays_everybody_s(ada, bob, shared):
     assert bob.here.runs.get(bundled.id).path.parent == shared.store.folder
     with pytest.raises(UserError, match="Only its owner"):
         bob.here.runs.delete(bundled.id)
+
+
+def test_each_has_a_gallery_of_their_own_and_sees_that_of_who_shares_the_run(ada, bob, people, shared, monkeypatch):
+    def call(question, **_):
+        return questions.answer(dict(question), shared.data)
+
+    monkeypatch.setattr(shared.scheduler.inference_worker, "call", call)
+    ready = next(run.id for run in shared.store.list() if not run.info.get("fails"))
+    run = shared.store.writable_copy(shared.store.get(ready))
+    trained = shared.store.folder / "0123456789abcdef"
+    run.path.rename(trained)
+    write_json(trained / "run.json", run.info | {"id": trained.name})
+
+    def names(someone, method="GET", path=".json", **request):
+        answer = someone.client.request(method, f"/dmlviz/runs/{trained.name}/gallery{path}", **request).json()
+        return [(name, is_mine) for _, name, is_mine in answer["pictures"]] if "pictures" in answer else answer["error"]
+
+    def keep(someone, name):
+        return names(someone, "POST", "", params={"name": name}, json={"sample": "seven"})
+
+    for holder in (ada, bob):  # who trained with equal settings
+        shared.run_owners.add(trained.name, holder=holder.id, name="", title="Mine")
+    assert keep(ada, "ada's") == [("ada's", True)]
+    assert keep(bob, "bob's") == [("bob's", True)]
+    guest, teacher = people["guest"], people["teacher"]
+    assert "There is no run" in names(guest)
+    ada.here.runs.owners.share(trained.name, ada.id, "shelf")
+    assert names(guest) == [("ada's", False)]
+    assert "A guest keeps pictures with runs of their own" in keep(guest, "mine")
+    assert keep(teacher, "teacher's") == [("ada's", False), ("teacher's", True)]
+    assert names(ada) == [("ada's", True)]
+    [picture] = [one for one in Gallery(Run(trained)).pictures() if one.name == "ada's"]
+    assert "kept by somebody else" in names(teacher, "DELETE", f"/{picture.id}")
+    assert "kept by somebody else" in names(bob, "DELETE", f"/{picture.id}")
+    assert teacher.client.get(f"/dmlviz/runs/{trained.name}/gallery/{picture.id}.png").status_code == 200
+    assert bob.client.get(f"/dmlviz/runs/{trained.name}/gallery/{picture.id}.png").status_code == 404
+    assert names(ada, "DELETE", f"/{picture.id}") == []
 
 
 def test_a_projection_needs_a_run_that_one_sees(ada, bob, adas_run, no_worker):

@@ -1,5 +1,7 @@
 // Pointing at the map: hover and card, pin and neighbors.
 import { bus } from "../../lib/bus.ts";
+import { minOf } from "../../lib/extent.ts";
+import type { Point } from "../math/camera.ts";
 import type { MapState } from "../data/state.ts";
 import { towards } from "../math/picking.ts";
 import type { Pointed } from "../render/overlayRenderer.ts";
@@ -9,6 +11,7 @@ import type { Selection } from "./selection.ts";
 
 const DWELL_MS = 110; // of rest before the card comes
 const HIT_RADIUS_PX = 12;
+const KEPT_RADIUS_PX = 10;
 const TOUCH_RADIUS_PX = 22;
 const EDGE_PX = 40; // nearer to it than this a walk moves the map
 
@@ -18,12 +21,15 @@ export interface InteractionParts {
   tooltip: Tooltip;
   /** Half the side of the pictures on the stage. */
   pictureReach: () => number;
+  /** Places of the kept pictures on the stage. */
+  galleryPlaces: () => Point[];
   selection: Selection;
 }
 
 export class Interaction implements Pointed {
   hovered: number | null = null;
   card: number | null = null;
+  kept: number | null = null;
   /** The class under the pointer in the legend. */
   spotlight: number | null = null;
   private dwell: ReturnType<typeof setTimeout> | undefined;
@@ -38,9 +44,18 @@ export class Interaction implements Pointed {
 
   hover(x: number, y: number): void {
     const { scene, state } = this.parts;
-    const item = scene.pick(x, y, this.reach(false));
+    const kept = this.keptAt(x, y);
+    if (kept !== this.kept) scene.invalidate();
+    this.kept = kept;
+    const item = kept === null ? scene.pick(x, y, this.reach(false)) : -1;
     this.setHovered(item < 0 ? null : item);
     scene.overlay.style.cursor = item < 0 || state.mode !== "pan" ? "" : "pointer";
+  }
+
+  private keptAt(x: number, y: number): number | null {
+    const distances = this.parts.galleryPlaces().map((place) => Math.hypot(place[0] - x, place[1] - y));
+    const nearest = distances.indexOf(minOf(distances));
+    return distances[nearest] <= KEPT_RADIUS_PX ? nearest : null;
   }
 
   /** Without `notify` it comes from elsewhere: no event is sent, and no card is shown. */
@@ -71,7 +86,7 @@ export class Interaction implements Pointed {
 
   leave(): void {
     this.setHovered(null);
-    this.card = null;
+    this.card = this.kept = null;
     this.parts.tooltip.hide();
   }
 

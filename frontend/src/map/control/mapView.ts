@@ -127,6 +127,7 @@ export class MapView {
       tooltip: layout.tooltip,
       selection,
       pictureReach: () => this.overlay.thumbnail / 2,
+      galleryPlaces: () => this.overlay.galleryPlaces(scene),
     }));
     this.overlay = new OverlayRenderer({
       state,
@@ -221,6 +222,12 @@ export class MapView {
       this.receiver.placeQuery();
       this.refresh();
     });
+    state.gallery = bus.last("gallery") ?? null;
+    const gallery = bus.on("gallery", (placed) => {
+      state.gallery = placed;
+      refresh();
+      scene.invalidate();
+    });
     const scored = bus.on("scored", ({ run, scores, note, sentence, course }) => {
       if (run !== state.data.run) return;
       layout.headline.score(scores, note);
@@ -242,6 +249,7 @@ export class MapView {
       connectGestures(parts),
       connectPanels(parts),
       query,
+      gallery,
       scored,
       losses,
       neighbors,

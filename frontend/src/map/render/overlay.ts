@@ -191,6 +191,37 @@ export function drawStar(context: Context, [x, y]: Point, theme: Theme, grow = 1
   context.restore();
 }
 
+/** Kept pictures: diamonds; with a name where one is pointed at. */
+export function drawDiamonds(context: Context, places: Point[], theme: Theme, reach: number, name = ""): void {
+  context.save();
+  context.beginPath();
+  for (const [x, y] of places) {
+    context.moveTo(x, y - reach);
+    context.lineTo(x + 0.8 * reach, y);
+    context.lineTo(x, y + reach);
+    context.lineTo(x - 0.8 * reach, y);
+    context.closePath();
+  }
+  context.lineWidth = 4;
+  context.strokeStyle = css(theme.background, 0.9);
+  context.stroke();
+  context.fillStyle = css(theme.background);
+  context.fill();
+  context.lineWidth = 2;
+  context.strokeStyle = css(name ? theme.text : theme.primary);
+  context.stroke();
+  if (name) {
+    const [x, y] = [places[0][0], places[0][1] - reach - 6];
+    const font = `600 ${13 * theme.px}px ${theme.font}`;
+    Object.assign(context, { font, textAlign: "center", lineJoin: "round", lineWidth: 4 });
+    context.strokeStyle = css(theme.background, 0.95);
+    context.strokeText(name, x, y);
+    context.fillStyle = css(theme.text);
+    context.fillText(name, x, y);
+  }
+  context.restore();
+}
+
 /** The way a query took so far: places [x, y] in order. */
 export function drawTrail(context: Context, places: Point[], theme: Theme): void {
   context.save();

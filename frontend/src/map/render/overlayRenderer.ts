@@ -1,5 +1,6 @@
 // Everything that lies over the points, composed for one moment.
 import { maxOf, minOf } from "../../lib/extent.ts";
+import { momentOf } from "../../lib/neighbors.ts";
 import type { Rgb } from "../../lib/theme.ts";
 import type { NeighborLink } from "../data/model.ts";
 import type { ContourState, MapState } from "../data/state.ts";
@@ -36,6 +37,7 @@ export function isAstray({ camera, tween, t, settled, usable, port }: Scene): bo
 }
 
 const NAMES_APART = 36; // pixels that the classes must span to be named
+const MANY_KEPT = 200; // pictures of a gallery, whose marks are smaller
 const STAR_ANIMATION_S = 0.32;
 
 const spanOf = (values: number[]) => maxOf(values) - minOf(values);
@@ -45,6 +47,8 @@ export interface Pointed {
   hovered: number | null;
   /** The item whose card is shown. */
   card: number | null;
+  /** The kept picture under the pointer. */
+  kept: number | null;
 }
 
 export interface OverlayParts {
@@ -91,6 +95,7 @@ export class OverlayRenderer {
     this.drawPictures(context, scene);
     if (state.names) this.drawNames(context, scene);
     if (state.model.pinned !== null) this.drawPin(context, scene, state.model.pinned);
+    this.drawGallery(context, scene);
     this.drawQuery(context, scene);
     this.drawHover(context, scene);
     overlay.drawLasso(context, lasso(), state.theme);
@@ -220,6 +225,27 @@ export class OverlayRenderer {
     const right = (other: number) => (model.labels[other] === model.labels[item] ? theme.text : errorColor(theme));
     this.drawLinks(context, scene, from, model.neighbors, right);
     this.drawHighlight(context, scene, item, from, { grow: 2, clear: 6, width: 2.25, dashed: !model.isVisible(item) });
+  }
+
+  private drawGallery(context: Context, scene: Scene): void {
+    const { state, pointed } = this.parts;
+    const places = this.galleryPlaces(scene);
+    const { kept } = pointed();
+    const reach = places.length > MANY_KEPT ? 4 : 7;
+    if (places.length) overlay.drawDiamonds(context, places, state.theme, reach);
+    if (kept === null || !places[kept]) return;
+    const { names } = state.gallery!; // on some maps only the newest have a place
+    overlay.drawDiamonds(context, [places[kept]], state.theme, reach + 2, names[names.length - places.length + kept]);
+  }
+
+  /** Where the kept pictures are on the stage: at the end of the run, where the map stands still. */
+  galleryPlaces(scene: Scene): Point[] {
+    const { state, playback, orbit } = this.parts;
+    const { gallery, data } = state;
+    const entry = playback.shown;
+    if (gallery?.run !== data.run || momentOf(data.run) !== null) return [];
+    if (!entry || entry.provisional || entry.own) return [];
+    return (gallery.places[data.view] ?? []).map((place) => scene.toScreen(orbit.toPlane(place, scene.frame?.pivot)));
   }
 
   private drawQuery(context: Context, scene: Scene): void {

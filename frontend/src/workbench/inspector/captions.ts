@@ -22,6 +22,8 @@ export interface Inspected extends Omit<InspectorProps, "near"> {
   step?: ItemNeighbors["step"];
   /** The distance by which they are nearest, where the person chooses it. */
   metric?: Metric;
+  /** The kept pictures among the nearest: ID, name, distance. */
+  kept?: QueryAnswer["kept"];
   /** The image with which this one is compared. */
   partner?: number | null;
 }
@@ -59,6 +61,7 @@ export function answerAt(answer: QueryAnswer, moment: number | null): QueryAnswe
   return {
     ...answer,
     near,
+    kept: [],
     vote: { label },
     title: answer.classes[label],
     far: null,

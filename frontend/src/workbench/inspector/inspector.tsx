@@ -203,10 +203,12 @@ class Inspector {
               {data.known && data.known.length > 0 && <KnownValues known={data.known} />}
               {data.steps && data.steps.length > 0 && <Steps steps={data.steps} />}
               {data.far && <p class="far">{`${data.far} ${data.basis ?? ""}`}</p>}
+              {this.queries.keepLine}
               <PairView data={data} compare={(partner) => this.store.set({ partner })} />
               {data.metric && this.metricTabs(data)}
               <NeighborList {...{ data, pin, ranks }} source={this} />
               <Key data={data} ranked={this.isRanked(ranks)} />
+              {this.queries.galleryList}
               {this.data.logits && this.data.subject?.item !== undefined && (
                 <LogitsView run={data.run} item={this.data.subject.item} names={this.data.logits} store={this.store} />
               )}
@@ -214,7 +216,11 @@ class Inspector {
           ) : example ? (
             this.exampleView(example)
           ) : (
-            data.placeholder && <p class="quiet">{data.placeholder}</p>
+            <>
+              {data.placeholder && <p class="quiet">{data.placeholder}</p>}
+              {this.queries.keepLine}
+              {this.queries.galleryList}
+            </>
           )}
         </>
       ),

@@ -5,6 +5,7 @@ import { grouped, ITEM } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
 import { paintBytes, tileStyle } from "../../lib/sprites.ts";
 import type { Ink, NeighborHistory } from "../../protocol.ts";
+import { pictureUrl } from "../query/gallery.tsx";
 import {
   captionOf,
   classOf,
@@ -30,54 +31,70 @@ interface Props {
 }
 
 export function NeighborList({ data, ranks, pin, source }: Props) {
-  const { subject, neighbors, vote, run = "", sprites, classes, noun = ITEM, values } = data;
+  const { subject, neighbors, kept = [], vote, run = "", sprites, classes, noun = ITEM, values } = data;
   const own = subject.label ?? vote?.label;
   const distances = neighbors.map((neighbor) => neighbor.distance);
   const [nearest, farthest] = [minOf(distances), maxOf(distances)];
   const begin = Math.max(0, nearest - BEFORE * (farthest - nearest)); // bars begin where the distances differ
   const wrong = subject.label === undefined ? " other" : " wrong";
   const hover = (target: number | null) => () => bus.emit("hover", { run, item: target, source });
-  return (
-    <ol class="list">
-      {neighbors.map(({ item, label, distance }) => {
-        const mark = differs(data, label, own) ? wrong : "";
-        const text = values?.[String(item)];
-        const place = mapRankCaption(ranks?.get(item), neighbors.length);
-        const tile = sprites?.urls.length ? tileStyle(sprites, item, TILE_PX) : null;
-        return (
-          <li key={item}>
-            <button
-              class={`row ${mark ? "wrong" : "right"}${tile ? "" : " plain"}`}
-              data-item={item}
-              title={`Pin ${noun} ${grouped(item)}`}
-              onClick={() => pin(item)}
-              onPointerEnter={hover(item)}
-              onFocus={hover(item)}
-              onPointerLeave={hover(null)}
-              onBlur={hover(null)}
-            >
-              {tile && <span class="tile" style={tile} />}
-              <span class="name" title={text ?? ""}>
-                {classOf({ classes }, label)}
-                {mark && <span class="mark">{mark}</span>}
-                {text && <span class="values">{text}</span>}
-              </span>
-              <span
-                class="bar"
-                title={`The bars begin at ${begin.toFixed(3)}`}
-                style={{ "--share": String(farthest > begin ? (distance - begin) / (farthest - begin) : 1) }}
-              />
-              <span
-                class={place ? `where ${place.near ? "near" : "off"}` : "where"}
-                title={ranks && (place?.words ?? "Not in this frame")}
-              />
-              <span class="distance">{distance.toFixed(3)}</span>
-            </button>
-          </li>
-        );
-      })}
-    </ol>
+  const keptRow = ([id, name, distance]: (typeof kept)[number]) => (
+    <li key={id}>
+      <span class="row kept" title={`You kept this as ${name}; ${distance.toFixed(3)} away`}>
+        <img src={pictureUrl(run, id)} alt="" />
+        <span class="name">
+          <span class="yours" role="img" aria-label="yours:">
+            ◇
+          </span>{" "}
+          {name}
+        </span>
+      </span>
+    </li>
   );
+  const neighborRow = ({ item, label, distance }: (typeof neighbors)[number]) => {
+    const mark = differs(data, label, own) ? wrong : "";
+    const text = values?.[String(item)];
+    const place = mapRankCaption(ranks?.get(item), neighbors.length);
+    const tile = sprites?.urls.length ? tileStyle(sprites, item, TILE_PX) : null;
+    return (
+      <li key={item}>
+        <button
+          class={`row ${mark ? "wrong" : "right"}${tile ? "" : " plain"}`}
+          data-item={item}
+          title={`Pin ${noun} ${grouped(item)}`}
+          onClick={() => pin(item)}
+          onPointerEnter={hover(item)}
+          onFocus={hover(item)}
+          onPointerLeave={hover(null)}
+          onBlur={hover(null)}
+        >
+          {tile && <span class="tile" style={tile} />}
+          <span class="name" title={text ?? ""}>
+            {classOf({ classes }, label)}
+            {mark && <span class="mark">{mark}</span>}
+            {text && <span class="values">{text}</span>}
+          </span>
+          <span
+            class="bar"
+            title={`The bars begin at ${begin.toFixed(3)}`}
+            style={{ "--share": String(farthest > begin ? (distance - begin) / (farthest - begin) : 1) }}
+          />
+          <span
+            class={place ? `where ${place.near ? "near" : "off"}` : "where"}
+            title={ranks && (place?.words ?? "Not in this frame")}
+          />
+          <span class="distance">{distance.toFixed(3)}</span>
+        </button>
+      </li>
+    );
+  };
+  const rows = [
+    ...kept.map((one) => ({ distance: one[2], row: keptRow(one) })),
+    ...neighbors
+      .slice(0, neighbors.length - kept.length)
+      .map((one) => ({ distance: one.distance, row: neighborRow(one) })),
+  ];
+  return <ol class="list">{rows.sort((a, b) => a.distance - b.distance).map(({ row }) => row)}</ol>;
 }
 
 const PICTURE_PX = 64;

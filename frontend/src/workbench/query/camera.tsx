@@ -81,16 +81,19 @@ export function Camera({ take, refuse }: Props) {
 }
 
 /** A label that opens the choice of a file; the same file may be chosen twice. */
-export const FileLabel = ({ class: name, label, accept, capture, take, children }: FileLabelProps) => (
+export const FileLabel = ({ class: name, label, accept, capture, take, several, children }: FileLabelProps) => (
   <label class={name}>
     <input
       type="file"
       accept={accept}
       aria-label={label}
       capture={capture}
+      multiple={several !== undefined}
       onChange={({ currentTarget }) => {
-        const [file] = currentTarget.files ?? [];
+        const files = [...(currentTarget.files ?? [])];
         currentTarget.value = "";
+        const [file] = files;
+        if (several?.(files)) return;
         if (file) take(file, capture ? "Photo" : file.name);
       }}
     />
@@ -104,5 +107,7 @@ interface FileLabelProps {
   accept: string;
   capture?: "environment";
   take(this: void, file: File, name: string): void;
+  /** Is given all files where a person may choose several; true if it takes them. */
+  several?(this: void, files: File[]): boolean;
   children: ComponentChildren;
 }

@@ -6,6 +6,7 @@ import { draw, TextButton } from "../../lib/panel.tsx";
 import type { QueryAnswer, QuerySource } from "../../protocol.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
 import { Asker, MAX_MB } from "./questions.ts";
+import { gallery, GalleryList, isZip, KeepLine } from "./gallery.tsx";
 import { Camera, FileLabel, hasCamera } from "./camera.tsx";
 import { FrameEditor } from "./frameEditor.tsx";
 import { DrawingQuestion, PictureQuestion } from "./questions.ts";
@@ -13,7 +14,7 @@ import { DrawingQuestion, PictureQuestion } from "./questions.ts";
 const TABS = ["Selected", "Draw", "Upload", "Camera"] as const;
 export type Tab = (typeof TABS)[number];
 
-const PICTURES = "image/*,.heic,.heif";
+const PICTURES = "image/*,.heic,.heif,.zip";
 const questions: { tab: Tab; draw: DrawingQuestion; upload: PictureQuestion; camera: PictureQuestion } = {
   tab: "Selected",
   draw: new DrawingQuestion(),
@@ -65,6 +66,8 @@ export class QueryPanel {
   update(source: QuerySource | null): void {
     if (source?.url !== this.source?.url) for (const question of QUESTIONS) question.newest = -1;
     this.source = source;
+    gallery.onChange = this.listener;
+    gallery.update(source);
     if (source) for (const question of QUESTIONS) question.onChange = this.listener;
     this.render();
   }
@@ -78,8 +81,30 @@ export class QueryPanel {
   destroy(): void {
     draw(this.node, null);
     for (const question of QUESTIONS) if (question.onChange === this.listener) question.onChange = () => {};
+    if (gallery.onChange === this.listener) gallery.onChange = () => {};
     this.offs.forEach((off) => off());
     this.node.remove();
+  }
+
+  /** Under an answer: the line that keeps its picture. */
+  get keepLine() {
+    const { source, question, tab } = this;
+    if (!source || tab === "Selected") return null;
+    const pictures = gallery.files.map((file) => ({ question: file, title: file.name }));
+    const keepable = question?.keepable ?? null;
+    const again = () => question?.askAgain(source);
+    if (pictures.length > 0) return <KeepLine key="several" source={source} pictures={pictures} kept={again} />;
+    return keepable && <KeepLine key="one" source={source} pictures={[keepable]} kept={again} />;
+  }
+
+  /** Under the neighbors: what is kept. */
+  get galleryList() {
+    const { source, question } = this;
+    return source && question && <GalleryList source={source} removed={() => question.askAgain(source)} />;
+  }
+
+  private get question() {
+    return { Selected: null, Draw: questions.draw, Upload: questions.upload, Camera: questions.camera }[this.tab];
   }
 
   private render(): void {
@@ -122,14 +147,14 @@ export class QueryPanel {
   }
 
   private follow(): void {
-    const { source, tab } = this;
-    const question = { Selected: null, Draw: questions.draw, Upload: questions.upload, Camera: questions.camera }[tab];
+    const { source, tab, question } = this;
     if (source && !(tab === "Draw" && source.undrawn)) question?.follow(source);
   }
 
   private content(source: QuerySource) {
     const { upload, camera, draw } = questions;
     const send = (tab: "Upload" | "Camera") => (file: Blob, name: string) => this.send(tab, file, name);
+    const several = (files: File[]) => this.several(files);
     const refuse = (words: string) => {
       camera.trouble = words;
       this.render();
@@ -147,8 +172,8 @@ export class QueryPanel {
         );
       case "Upload":
         return (
-          <PictureTab key="Upload" {...{ source }} question={upload} take={send("Upload")}>
-            <Chooser source={source} take={send("Upload")} />
+          <PictureTab key="Upload" {...{ source, several }} question={upload} take={send("Upload")}>
+            <Chooser {...{ source, several }} take={send("Upload")} />
           </PictureTab>
         );
       case "Camera":
@@ -162,6 +187,15 @@ export class QueryPanel {
     }
   }
 
+  /** Several files, or a zip, are kept at once; one picture is asked about. */
+  private several(files: File[]): boolean {
+    if (files.length < 2 && !files.some(isZip)) return false;
+    gallery.files = files;
+    this.open("Upload");
+    this.render();
+    return true;
+  }
+
   private send(tab: "Upload" | "Camera", file: Blob, name: string): void {
     if (!this.source) return;
     this.open(tab);
@@ -170,6 +204,7 @@ export class QueryPanel {
 
   private take(event: Event, data: DataTransfer | null): void {
     const files = [...(data?.files ?? [])];
+    if (this.source && this.several(files)) return event.preventDefault();
     const file = files.find(({ type }) => type.startsWith("image/")) ?? (event.type === "drop" ? files[0] : undefined);
     if (!file || !this.source) return;
     event.preventDefault();
@@ -223,11 +258,12 @@ interface TabProps {
   source: QuerySource;
   /** Is given another picture; without it, another photo is taken. */
   take?(this: void, file: File, name: string): void;
+  several?(this: void, files: File[]): boolean;
   children: ComponentChildren;
 }
 
 /** A picture with its frame, or the way to one (`children`); and below it why a picture was not taken. */
-function PictureTab({ question, source, take, children }: TabProps) {
+function PictureTab({ question, source, take, several, children }: TabProps) {
   const { picture, trouble, busy } = question;
   return (
     <div class="picture-question">
@@ -237,7 +273,7 @@ function PictureTab({ question, source, take, children }: TabProps) {
           <p class="with-picture">
             <span class="name quiet">{picture.name}</span>
             {take && (
-              <FileLabel class="link" label="Choose a picture" accept={PICTURES} take={take}>
+              <FileLabel class="link" label="Choose a picture" accept={PICTURES} {...{ take, several }}>
                 Another picture
               </FileLabel>
             )}
@@ -258,9 +294,9 @@ function PictureTab({ question, source, take, children }: TabProps) {
 }
 
 /** The field for a file, and the sample pictures. */
-const Chooser = ({ source, take }: Pick<TabProps, "source" | "take">) => (
+const Chooser = ({ source, take, several }: Pick<TabProps, "source" | "take" | "several">) => (
   <div class="chooser">
-    <FileLabel class="zone" label="Choose a picture" accept={PICTURES} take={take!}>
+    <FileLabel class="zone" label="Choose a picture" accept={PICTURES} take={take!} several={several}>
       <strong>Choose a picture</strong>
       <span>or drop it anywhere on the page, or paste it (Ctrl+V)</span>
       <span class="quiet">{`A photograph or a drawing, up to ${MAX_MB} MB`}</span>

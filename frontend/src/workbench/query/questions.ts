@@ -13,6 +13,13 @@ export const MAX_MB = 30;
 /** A drawing or a sample; or the file of a picture. */
 export type Question = QueryQuestion | Blob;
 
+/** What is to be kept: a question about a picture; or one of several files, of which a zip names its own. */
+export interface Keepable {
+  question: Question;
+  frame?: Frame | null;
+  title?: string;
+}
+
 /** Why there is no answer, for now; `picture` is there where the picture itself could be read. */
 export class Refused extends Error {
   constructor(
@@ -91,6 +98,14 @@ abstract class AnsweredQuestion {
     this.again(source, false);
   }
 
+  /** What was asked, to be kept; null without an answer. */
+  abstract get keepable(): Keepable | null;
+
+  /** Ask again, as the gallery has changed. */
+  askAgain(source: QuerySource): void {
+    if (this.about.url) this.again(source, false);
+  }
+
   /** Ask again where another run is shown, a map that was finished since, or the end of a training. */
   refresh(source: QuerySource): void {
     const { url, view, live } = this.about;
@@ -154,12 +169,17 @@ function wentOn(before: QueryAnswer | null, answer: QueryAnswer): QueryAnswer {
 
 export class DrawingQuestion extends AnsweredQuestion {
   private drawing: Drawing | null = null;
+  private answered: Drawing | null = null; // what the answer is about
 
   send(source: QuerySource, drawing: Drawing | null): void {
     this.drawing = drawing;
     if (drawing) return this.heed(this.put(source, drawing));
     this.forget();
     this.onChange();
+  }
+
+  get keepable(): Keepable | null {
+    return this.answer && this.answered && { question: { drawing: this.answered } };
   }
 
   protected again(source: QuerySource): void {
@@ -169,6 +189,7 @@ export class DrawingQuestion extends AnsweredQuestion {
   private put(source: QuerySource, drawing: Drawing): Promise<void> {
     return this.ask(source, { drawing }, {}, (answer, _picture, trouble = "") => {
       this.answer = answer;
+      this.answered = drawing;
       this.trouble = trouble;
     });
   }
@@ -214,6 +235,11 @@ export class PictureQuestion extends AnsweredQuestion {
     this.busy = "";
     this.forget();
     this.onChange();
+  }
+
+  get keepable(): Keepable | null {
+    const { answer, picture } = this;
+    return answer && picture && { question: picture.small, frame: picture.frame };
   }
 
   protected again(source: QuerySource, elsewhere: boolean): void {

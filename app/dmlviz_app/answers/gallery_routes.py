@@ -1,0 +1,155 @@
+"""The routes of a run's gallery: the pictures that a person keeps under names, on every map of the run."""
+
+import asyncio
+import io
+from typing import NamedTuple
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.frame import Frame
+from dmlviz.data.picture_hints import picture_hints
+from dmlviz.data.query_image import prepare
+from dmlviz.errors import UserError
+from dmlviz.runs.gallery import Gallery, checked_name, read_named
+from dmlviz.runs.run import Run
+from dmlviz.storage.text import counted
+from dmlviz_app.answers.protocol import GalleryContent
+from dmlviz_app.answers.query_routes import (
+    asked_frame,
+    decode_in_turn,
+    is_question,
+    read_drawing,
+    refusal_status,
+    use_file,
+)
+from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse
+from dmlviz_app.server.services import Services
+from dmlviz_app.server.threads import ask_worker
+
+ZIP = b"PK\x03\x04"  # with which a zip begins
+MAX_SAID = 20  # sentences on what was kept
+MAX_CHECKED = 50  # new pictures that are compared with the others of their name
+
+
+def routes() -> list[Route]:
+    """Return the routes of a gallery: its content, its pictures, what is kept and removed."""
+    return [
+        Route("/runs/{run}/gallery.json", content),
+        Route("/runs/{run}/gallery.zip", archive),
+        Route("/runs/{run}/gallery", keep, methods=["POST"]),
+        Route("/runs/{run}/gallery/{picture}", remove, methods=["DELETE"]),
+        Route("/runs/{run}/gallery/{picture}.png", picture_file),
+    ]
+
+
+class _Sent(NamedTuple):
+    """A picture that was sent: prepared, its name, and sentences on it."""
+
+    image: np.ndarray
+    name: str
+    said: list[str]
+
+
+@access(Rule.RUN_READER)
+async def content(request: Request) -> Response:
+    """Return the kept pictures, with their places on the maps."""
+    services = personal(request)
+    run = services.runs.get(request.path_params["run"])
+    return JSONResponse(await ask_worker(request, _content, run, services), headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def keep(request: Request) -> Response:
+    """Keep a picture, sent as to `query_routes.ask`, under `?name=`; those of a zip under names of its folders."""
+    services, name = personal(request), request.query_params.get("name", "")
+    try:
+        gallery = await asyncio.to_thread(services.runs.changed_gallery, request.path_params["run"])
+        frame, run = asked_frame(request), gallery.run
+        if is_question(request):
+            sent = [_sent(await read_drawing(request, run), checked_name(name), run, frame)]
+            said: list[str] = []
+        else:
+            sent, said = await use_file(request, "A picture", lambda file: _read(file, name, run, frame))
+        answer = await ask_worker(request, _keep, gallery, sent, said, services)
+    except UserError as error:
+        return JSONResponse({"error": str(error)}, refusal_status(error), NO_STORE)
+    return JSONResponse(answer, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def remove(request: Request) -> Response:
+    """Remove a picture that this person kept."""
+    services, run = personal(request), request.path_params["run"]
+    holders = services.runs.gallery_holders(run) if services.runs.may_change(run) else [services.person.id]
+    gallery, picture = Gallery(services.runs.get(run)), request.path_params["picture"]
+    if not await asyncio.to_thread(gallery.remove, [picture], holders):
+        raise UserError("This picture is not in the gallery any more, or was kept by somebody else.")
+    return JSONResponse(await ask_worker(request, _content, gallery.run, services), headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def picture_file(request: Request) -> Response:
+    """Return a kept picture."""
+    services, id = personal(request), request.path_params["picture"]
+    gallery = Gallery(services.runs.get(request.path_params["run"]))
+    if not any(one.id == id for one in gallery.pictures(services.runs.gallery_holders(gallery.run.id))):
+        raise UserError("The gallery has no such picture.")
+    return Response(await asyncio.to_thread(gallery.png, id), media_type="image/png", headers=PRIVATE_IMMUTABLE)
+
+
+@access(Rule.RUN_READER)
+async def archive(request: Request) -> Response:
+    """Return the kept pictures as a zip of NAME/FILE, to be kept elsewhere."""
+    services = personal(request)
+    run, file = services.runs.get(request.path_params["run"]), io.BytesIO()
+    await asyncio.to_thread(Gallery(run).export, file, services.runs.gallery_holders(run.id))
+    headers = NO_STORE | {"Content-Disposition": f'attachment; filename="gallery-{run.id}.zip"'}
+    return Response(file.getvalue(), media_type="application/zip", headers=headers)
+
+
+def _content(run: Run, services: Services, said: list[str] | None = None) -> GalleryContent:
+    pictures = Gallery(run).pictures(services.runs.gallery_holders(run.id))
+    is_placed = bool(pictures) and (run.path / "weights.safetensors").exists() and run.net_step is None
+    places = services.jobs.place_gallery(run.id)["places"] if is_placed else {}
+    is_mine = services.runs.may_change(run.id)
+    return {
+        "pictures": [(one.id, one.name, is_mine or one.holder == services.person.id) for one in pictures],
+        "places": {view: [[float(f"{x:.4g}") for x in at] for at in all_at] for view, all_at in places.items()},
+        "said": said or [],
+    }
+
+
+def _keep(gallery: Gallery, sent: list[_Sent], said: list[str], services: Services) -> GalleryContent:
+    pictures, twins = gallery.add([one.image for one in sent], [one.name for one in sent], services.person.owner)
+    said = [*said, *(sentence for one in sent for sentence in one.said), *([twins] if twins else [])]
+    new = [picture.id for picture in pictures[-MAX_CHECKED:]]
+    said += services.jobs.place_gallery(gallery.run.id, False, new)["hints"]
+    if len(said) > MAX_SAID:
+        said = [*said[:MAX_SAID], f"And {counted(len(said) - MAX_SAID, 'more hint')}."]
+    return _content(gallery.run, services, said)
+
+
+def _sent(picture: np.ndarray, name: str, run: Run, frame: Frame | None) -> _Sent:
+    prepared = prepare(picture, run.config.dataset, frame)
+    hints = picture_hints(picture, prepared.frame, DATASETS[run.config.dataset].size)
+    return _Sent(prepared.image, name, hints)
+
+
+def _read(file: bytes, name: str, run: Run, frame: Frame | None) -> tuple[list[_Sent], list[str]]:
+    """Return the pictures of a file, or of a zip, and sentences on those of a zip that cannot be read."""
+    if not file.startswith(ZIP):
+        return [_sent(decode_in_turn(file, run.config.dataset), checked_name(name), run, frame)], []
+    sent, said = [], []
+    for path, own_name, image in read_named(run, io.BytesIO(file), name):
+        if isinstance(image, UserError):
+            said.append(f"{path}: {image}")
+        else:
+            sent.append(_Sent(image, checked_name(own_name), []))
+    if not sent:
+        raise UserError(said[0] if said else "The zip holds no picture; send one of NAME/FILE.")
+    return sent, said

@@ -1,0 +1,95 @@
+"""`dmlviz gallery`: pictures of one's own that are kept under names with a run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dmlviz.cli import RunId, RunsFolder, single_command_app
+from dmlviz.errors import UserError
+from dmlviz.runs.gallery import Gallery, read_named
+from dmlviz.runs.store import Runs, runs_folder
+from dmlviz.storage.files import atomic_write
+from dmlviz.storage.text import counted
+
+app = single_command_app()
+ACTIONS = ("list", "add", "remove", "export")
+
+
+@app.command()
+def gallery(
+    run: RunId,
+    action: Annotated[str, typer.Argument(metavar="[list|add|remove|export]")] = "list",
+    what: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE|NAME…]",
+            help="add: pictures, zips or folders of NAME/FILE; remove: names or IDs; export: a zip file to write",
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="add: the name of the pictures")] = "",
+    runs: RunsFolder = None,
+) -> None:
+    """List the pictures that are kept with a run, add some under a name, remove or export them.
+
+    `dmlviz ask` finds them beside the test images. Exits with 1 if a file could not be read.
+    """
+    if action not in ACTIONS:
+        raise UserError(f"The word after the run is one of {', '.join(ACTIONS)}; got {action[:40]!r}.")
+    store = Runs(runs_folder(runs))
+    record, given = store.find(run), what or []
+    if action != "list" and not given:
+        raise UserError(f"dmlviz gallery RUN {action} needs what to {action}: see dmlviz gallery --help.")
+    if action == "add":
+        _add(Gallery(store.writable_copy(record)), given, name)
+    elif action == "remove":
+        _remove(Gallery(record), [*map(str, given)])
+    elif action == "export":
+        with atomic_write(given[0]) as file:
+            count = Gallery(record).export(file)
+        print(f"{given[0]}: {counted(count, 'picture')}")
+    else:
+        _print_list(Gallery(record))
+
+
+def _add(kept: Gallery, files: list[Path], name: str) -> None:
+    kept.check_net()
+    images, names, failures = [], [], []
+    for file in files:
+        if not file.exists():
+            failures.append(f"{file}: There is no such file.")
+            continue
+        for path, own_name, image in read_named(kept.run, file, name):
+            if isinstance(image, UserError):
+                failures.append(f"{path}: {image}")
+            else:
+                images.append(image)
+                names.append(own_name)
+    if images and not all(names):
+        raise UserError("Pictures are kept under a name: give one with --name, or a folder of NAME/FILE.")
+    pictures, twins = kept.add(images, names) if images else ([], "")
+    print(f"Kept {counted(len(pictures), 'picture')}.{' ' * bool(twins)}{twins}")
+    for failure in failures:
+        Console(stderr=True, highlight=False).print(failure, soft_wrap=True, markup=False)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _remove(kept: Gallery, names: list[str]) -> None:
+    count = kept.remove(names)
+    if not count:
+        raise UserError(f"The gallery of {kept.run.title} has no {', '.join(names)[:80]!r}: `dmlviz gallery` lists it.")
+    print(f"Removed {counted(count, 'picture')}.")
+
+
+def _print_list(kept: Gallery) -> None:
+    pictures = kept.pictures()
+    if not pictures:
+        print(f"Nothing is kept with {kept.run.title}: dmlviz gallery RUN add FILE… --name NAME.")
+        return
+    table = Table("id", "name", box=None, pad_edge=False)
+    for picture in pictures:
+        table.add_row(picture.id, picture.name)
+    Console(highlight=False).print(table, markup=False)

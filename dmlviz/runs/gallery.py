@@ -1,0 +1,390 @@
+"""A run's gallery: pictures that people keep under names, and that are found beside the test images. No retraining."""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path, PurePath, PurePosixPath
+from typing import IO, Annotated, NamedTuple
+from urllib.parse import quote, unquote
+
+import numpy as np
+from PIL import Image
+from pydantic import Field, TypeAdapter
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.query_file import MAX_BYTES, decode
+from dmlviz.data.query_image import prepare
+from dmlviz.errors import DamagedFileError, DiskFullError, UserError
+from dmlviz.runs.query_confidence import Level
+from dmlviz.runs.run import Run
+from dmlviz.storage.file_lock import FileLock
+from dmlviz.storage.files import atomic_write, ensure_dir
+from dmlviz.storage.regular_file import open_regular
+from dmlviz.storage.run_schema.validation import Id, read
+from dmlviz.storage.text import counted, plain_name
+
+MAX_PICTURES = 10_000
+MAX_UNPACKED = 300_000_000  # bytes of a zip
+MAX_NAME = 60  # characters
+ALIKE = 0.99  # of the pictures of a name are nearer to another one of it than what is far from them
+_RESERVED = '/\\:*?"<>|%'  # in the names of files, somewhere
+Holders = Sequence[str] | None  # whose pictures are meant; None: everybody's
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A kept picture.
+
+    Attributes:
+        id: Hash of the other three.
+        name: Its name: of a class, or another one.
+        pixels: Hash of what the net is given.
+        holder: ID of the person who kept it; empty where a run has one person.
+    """
+
+    id: Id
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+    pixels: Id
+    holder: Annotated[str, Field(max_length=250)] = ""
+
+
+class GalleryNeighbor(NamedTuple):
+    """A kept picture near a query: its ID, its name, its distance."""
+
+    id: str
+    name: str
+    distance: float
+
+
+_PICTURES: TypeAdapter[tuple[Picture, ...]] = TypeAdapter(tuple[Picture, ...])
+
+
+class Gallery:
+    """The pictures that are kept with a run: `gallery/index.json`, and `ID.png` for each, as the net is given it.
+
+    Embeddings are kept beside them, and made anew when the run gets another net. Safe for several threads and
+    processes.
+
+    Args:
+        run: A run with a net.
+
+    Example:
+        `Gallery(Runs(folder).find("latest")).add([image], ["smiley"])`
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.folder = run.path / "gallery"
+
+    def check_net(self) -> None:
+        """Raise UserError unless the run is finished and has a net; none is searched for before."""
+        if self.run.recorded or not DATASETS[self.run.config.dataset].trainable:
+            raise UserError(f"{self.run.title} has no net, which places pictures: choose a run that was trained here.")
+        if self.run.net_step is not None:
+            raise UserError("Pictures are kept when the training has ended.")
+
+    def pictures(self, holders: Holders = None) -> list[Picture]:
+        """Return the kept pictures, the oldest first; raise DamagedFileError for an index that cannot be read."""
+        try:
+            every = read(_PICTURES, self.folder / "index.json")
+        except FileNotFoundError:
+            return []
+        return [picture for picture in every if holders is None or picture.holder in holders]
+
+    def names(self, holders: Holders = None) -> dict[str, int]:
+        """Return the names in use, with the number of pictures of each."""
+        names = [picture.name for picture in self.pictures(holders)]
+        return {name: names.count(name) for name in dict.fromkeys(names)}
+
+    def add(self, images: Sequence[np.ndarray], names: Sequence[str], holder: str = "") -> tuple[list[Picture], str]:
+        """Keep pictures under names; one that is kept already is kept once.
+
+        Args:
+            images: Prepared images (uint8, h × w or h × w × 3), as of `dmlviz.data.query_image.prepare`.
+            names: The name of each.
+            holder: ID of the person who keeps them, on a server of several.
+
+        Returns:
+            The pictures, and a sentence on those that have another name, too; empty where none has.
+
+        Raises:
+            UserError: For a name without a letter, one that is too long, or too many pictures. Then nothing is kept.
+        """
+        shape = self._shape()
+        new = []
+        for image, name in zip(images, map(checked_name, names), strict=True):
+            image = np.ascontiguousarray(image, np.uint8)
+            if image.shape != shape:
+                raise UserError(f"A kept picture has the shape {shape} of the run's images; got {image.shape}.")
+            pixels = _hash(image.tobytes())
+            new.append((Picture(_hash(f"{holder}\0{name}\0{pixels}".encode()), name, pixels, holder), image))
+        with self._changing():
+            kept = self.pictures()
+            others: dict[str, list[str]] = {}
+            for one in (*(one for one in kept if one.holder == holder), *(one for one, _ in new)):
+                others.setdefault(one.pixels, []).append(one.name)
+            known = {one.id for one in kept}
+            fresh = {one.id: (one, image) for one, image in new if one.id not in known}
+            mine = sum(one.holder == holder for one in kept) + len(fresh)
+            if mine > MAX_PICTURES:
+                raise UserError(
+                    f"A gallery has up to {MAX_PICTURES:,} pictures; these would make {mine:,}: remove some."
+                )
+            try:
+                for one, image in fresh.values():
+                    with atomic_write(self.folder / f"{one.id}.png") as file:
+                        file.write(_png(image))
+                if fresh:
+                    self._write([*kept, *(one for one, _ in fresh.values())])
+            except BaseException:  # a full disk
+                for id in fresh:
+                    (self.folder / f"{id}.png").unlink(missing_ok=True)
+                raise
+        pictures = [one for one, _ in new]
+        return pictures, _twins({one.pixels: others[one.pixels] for one in pictures})
+
+    def remove(self, pictures: Iterable[str], holders: Holders = None) -> int:
+        """Remove pictures by ID or by name; return how many there were."""
+        gone = {*pictures}
+        with self._changing():
+            kept = self.pictures()
+            meant = [
+                one
+                for one in kept
+                if (one.id in gone or one.name in gone) and (holders is None or one.holder in holders)
+            ]
+            if meant:
+                self._write([one for one in kept if one not in meant])
+            for one in meant:
+                (self.folder / f"{one.id}.png").unlink(missing_ok=True)
+        return len(meant)
+
+    def image(self, picture: str) -> np.ndarray:
+        """Return a kept picture as the net is given it; raise DamagedFileError if it cannot be read."""
+        path = self.folder / f"{picture}.png"
+        try:
+            with open_regular(path) as file, Image.open(file, formats=["PNG"]) as png:
+                if (png.height, png.width, *(() if png.mode == "L" else (3,))) == self._shape():
+                    return np.asarray(png)
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            pass
+        raise DamagedFileError(path, "it is not there, or no picture of this gallery")
+
+    def png(self, picture: str) -> bytes:
+        """Return a kept picture as the content of a PNG file; raises as `image`."""
+        return _png(self.image(picture))
+
+    def embed(self, pictures: Sequence[Picture]) -> np.ndarray:
+        """Return the embeddings of kept pictures (n × d) by the run's final net; those of another net are made anew.
+
+        Loads torch, unless all are known.
+        """
+        ids = [picture.id for picture in pictures]
+        net = _net(self.run.path / "weights.safetensors", (self.run.path / "weights.safetensors").stat().st_mtime_ns)
+        known = self._known(net)
+        missing = [one for one in ids if one not in known]
+        if missing:
+            from dmlviz.runs.embed import CHUNK, embed
+
+            for at in range(0, len(missing), CHUNK):
+                part = missing[at : at + CHUNK]
+                known |= zip(part, embed(self.run, np.stack([*map(self.image, part)])), strict=True)
+            with suppress(DiskFullError), self._changing():  # a full disk is no reason not to answer
+                kept = [picture.id for picture in self.pictures() if picture.id in known]
+                content = io.BytesIO()
+                np.savez(content, net=net, ids=kept, embeddings=np.array([known[one] for one in kept], np.float32))
+                with atomic_write(self.folder / "embeddings.npz") as file:
+                    file.write(content.getvalue())
+        return np.array([known[one] for one in ids], np.float32).reshape(len(ids), self.run.config.embedding_dim)
+
+    def nearest(self, embedding: np.ndarray, k: int, holders: Holders = None) -> list[GalleryNeighbor]:
+        """Return the k kept pictures nearest to an embedding (d), nearest first."""
+        pictures = self.pictures(holders)
+        if not pictures:
+            return []
+        distances = _distances(embedding, self.embed(pictures))
+        order = np.argsort(distances, kind="stable")[:k]
+        return [GalleryNeighbor(pictures[i].id, pictures[i].name, float(distances[i])) for i in order]
+
+    def far_from_others(self, picture: Picture, holders: Holders = None) -> str:
+        """Return a sentence if a picture is far from the others of its name; empty if not, or with fewer than three."""
+        others = [one for one in self.pictures(holders) if one.name == picture.name and one.id != picture.id]
+        known, labels = self.run.embeddings, self.run.labels
+        group = [self.embed(others)] if others else []
+        classes = DATASETS[self.run.config.dataset].classes
+        if picture.name in classes and known is not None and labels is not None:
+            group.append(known[labels == classes.index(picture.name)][:1000])
+        together = np.concatenate(group) if group else np.empty((0, 0))
+        if len(together) < 3:
+            return ""
+        from dmlviz.ops.nearest_neighbors import NearestNeighbors
+
+        search = NearestNeighbors(together)
+        usual = float(np.quantile(search.others(1)[0], ALIKE))
+        gap = float(search.search(self.embed([picture]), 1)[0][0, 0])
+        if gap <= usual:
+            return ""
+        return f"Far from the others of this name: the nearest is {gap:.2g} away, theirs up to {usual:.2g}."
+
+    def export(self, file: IO[bytes], holders: Holders = None) -> int:
+        """Write the gallery as a zip of NAME/PIXELS.png, with %2F for / and the like; return how many there are."""
+        pictures = self.pictures(holders)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for picture in pictures:
+                folder = "".join(quote(c, safe="") if c in _RESERVED else c for c in picture.name)
+                if folder[0] in ". " or folder[-1] in ". ":
+                    folder = folder.replace(".", "%2E")
+                archive.writestr(f"{folder}/{picture.pixels}.png", self.png(picture.id))
+        return len(pictures)
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        lock = FileLock(ensure_dir(self.folder) / "lock")
+        if not lock.acquire(5.0):
+            raise UserError("The gallery is in use by another process; try again in a few seconds.")
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _write(self, pictures: Sequence[Picture]) -> None:
+        content = packed(pictures)
+        with atomic_write(self.folder / "index.json", len(content)) as file:
+            file.write(content)
+
+    def _known(self, net: str) -> dict[str, np.ndarray]:
+        """Return the embeddings by this net that are kept, by ID."""
+        try:
+            with np.load(self.folder / "embeddings.npz") as file:
+                if str(file["net"]) == net and file["embeddings"].shape[1:] == (self.run.config.embedding_dim,):
+                    return dict(zip(map(str, file["ids"]), file["embeddings"], strict=True))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # they are made anew
+            pass
+        return {}
+
+    def _shape(self) -> tuple[int, ...]:
+        spec = DATASETS[self.run.config.dataset]
+        return (spec.size, spec.size, 3)[: 3 if spec.channels == 3 else 2]
+
+
+def name_of(near: Sequence[GalleryNeighbor], distances: Sequence[float], level: Level) -> str | None:
+    """Return the name that a gallery gives a query; None where the test images name it.
+
+    The nearest kept picture names it where it is nearer than every test image. Where the answer by the test images is
+    not sure, it suffices that it is among the nearest.
+
+    Args:
+        near: The nearest kept pictures.
+        distances: Those to the nearest test images, ascending.
+        level: How sure the answer by these is.
+    """
+    limit = distances[0 if level == "sure" else -1]
+    return near[0].name if near and near[0].distance <= limit else None
+
+
+def packed(pictures: Iterable[Picture]) -> bytes:
+    """Return an index of pictures as its file has it."""
+    return _PICTURES.dump_json(tuple(pictures))
+
+
+def checked_name(name: str) -> str:
+    """Return a name without what cannot be seen; raise UserError for one without a letter, or a long one."""
+    plain = " ".join(plain_name(str(name)).split())
+    if not plain:
+        raise UserError("A picture is kept under a name of at least one letter; got none. Type one.")
+    if len(plain) > MAX_NAME:
+        raise UserError(f"A name has up to {MAX_NAME} characters; got {len(plain):,}. Shorten it.")
+    return plain
+
+
+def read_named(run: Run, source: IO[bytes] | Path, name: str = "") -> Iterator[tuple[str, str, np.ndarray | UserError]]:
+    """Yield the pictures of a zip or a folder of NAME/FILE, or one picture, prepared as the run's images are.
+
+    Args:
+        run: The run.
+        source: The zip, the folder or the picture.
+        name: The name of those that lie in no folder.
+
+    Yields:
+        Path, name and image of each, or why it cannot be read.
+
+    Raises:
+        UserError: For no zip, or one of too many pictures.
+    """
+    dataset = run.config.dataset
+    for path, content in _files_in(source):
+        try:
+            image = prepare(decode(content, dataset), dataset).image
+            with Image.open(io.BytesIO(content)) as own:  # one of `Gallery.export` is not prepared again
+                pixels = np.asarray(own)
+            is_own = pixels.shape == image.shape and _hash(pixels.tobytes()) == path.stem
+            yield str(path), unquote(path.parent.name) or name, pixels if is_own else image
+        except UserError as error:
+            yield str(path), unquote(path.parent.name) or name, error
+
+
+def _files_in(source: IO[bytes] | Path) -> Iterator[tuple[PurePath, bytes]]:
+    """Yield the files of a zip or folder, without hidden ones, or the one that is none: path, content."""
+    if isinstance(source, Path) and source.is_dir():
+        for path in sorted(source.rglob("*")):
+            if path.is_file() and not path.name.startswith("."):
+                with path.open("rb") as file:
+                    yield path.relative_to(source), file.read(MAX_BYTES + 1)
+        return
+    if isinstance(source, Path) and not zipfile.is_zipfile(source):
+        with source.open("rb") as file:
+            yield PurePath(source.name), file.read(MAX_BYTES + 1)
+        return
+    try:
+        with zipfile.ZipFile(source) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            size = sum(entry.file_size for entry in entries)
+            if len(entries) > MAX_PICTURES or size > MAX_UNPACKED:
+                raise UserError(
+                    f"A zip has up to {MAX_PICTURES:,} pictures, unpacked {MAX_UNPACKED / 1e6:g} MB; got "
+                    f"{counted(len(entries), 'file')}, {size / 1e6:,.0f} MB: send several."
+                )
+            for entry in entries:
+                zipped = PurePosixPath(entry.filename)
+                if not any(part.startswith((".", "__MACOSX")) for part in zipped.parts):
+                    with archive.open(entry) as file:
+                        yield zipped, file.read(MAX_BYTES + 1)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError("The zip could not be read: it is damaged, or has a password. Pack it again.") from None
+
+
+def _twins(names_of: Mapping[str, list[str]]) -> str:
+    """Return a sentence on pictures with several names."""
+    several = [sorted({*names}) for names in names_of.values() if len({*names}) > 1]
+    if not several:
+        return ""
+    names = " and ".join(f"“{name}”" for name in several[0][:3])
+    more = "" if len(several) == 1 else f" {counted(len(several) - 1, 'more picture')} have two names, too."
+    return f"The same picture is kept as {names}; both stay.{more}"
+
+
+def _png(image: np.ndarray) -> bytes:
+    content = io.BytesIO()
+    Image.fromarray(image).save(content, "PNG")
+    return content.getvalue()
+
+
+def _distances(embedding: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the Euclidean distances of an embedding (d) to others (n × d)."""
+    return np.asarray(np.linalg.norm(others.astype(np.float64) - np.asarray(embedding, np.float64), axis=1))
+
+
+def _hash(content: bytes) -> str:
+    return sha256(content).hexdigest()[:16]
+
+
+@lru_cache(maxsize=64)
+def _net(weights: Path, stamp: int) -> str:
+    return _hash(weights.read_bytes())

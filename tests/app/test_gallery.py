@@ -1,0 +1,120 @@
+"""Pictures are kept with a run by a route, name the next answer, and are removed; each person sees what they may."""
+
+import base64
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from dmlviz_app.answers.protocol import GalleryContent, QueryAnswer
+from PIL import Image
+from pydantic import TypeAdapter
+
+from dmlviz.data import load
+from dmlviz.runs.gallery import Gallery
+from dmlviz.runs.store import Runs, bundled_runs
+from dmlviz.workers import questions
+
+CONTENT, ANSWER = TypeAdapter(GalleryContent), TypeAdapter(QueryAnswer)
+
+
+@pytest.fixture
+def trained(here, monkeypatch):
+    """A ready-made run with its net; what its worker does is done in this process."""
+    monkeypatch.setattr(
+        here.scheduler.inference_worker, "call", lambda question, **_: questions.answer(dict(question), here.data)
+    )
+    return next(run for run in Runs(bundled_runs()).list() if not run.info.get("fails"))
+
+
+@pytest.fixture
+def gallery(client, trained):
+    """Ask the gallery's routes."""
+
+    def send(method="GET", path=".json", **request):
+        return client.request(method, f"/dmlviz/runs/{trained.id}/gallery{path}", **request)
+
+    return send
+
+
+def png(image):
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "PNG")
+    return file.getvalue()
+
+
+def drawing():
+    ink = np.zeros((56, 56), np.uint8)
+    ink[10:20, 15:20] = ink[10:20, 36:41] = ink[36:42, 10:46] = 255
+    return {"drawing": {"side": 56, "strokes": 3, "ink": base64.b64encode(ink.tobytes()).decode()}}
+
+
+def test_a_drawing_is_kept_names_the_next_one_and_is_removed(client, gallery, trained):
+    def asked():
+        answer = client.post(f"/dmlviz/runs/{trained.id}/query", json=drawing())
+        return ANSWER.validate_python(answer.json(), strict=False)
+
+    before = asked()
+    assert before["kept"] == []
+    assert gallery().json() == {"pictures": [], "places": {}, "said": []}
+    content = CONTENT.validate_python(
+        gallery("POST", "", params={"name": "smiley"}, json=drawing()).json(), strict=False
+    )
+    [(id, name, is_mine)] = content["pictures"]
+    assert (name, is_mine, content["said"]) == ("smiley", True, [])
+    after = asked()
+    assert after["kept"] == [(id, "smiley", pytest.approx(0, abs=1e-4))]
+    assert after["title"] == "Like your “smiley”"
+    assert before["title"] in after["far"]
+    assert after["near"] == before["near"]
+    assert content["places"]["live"][0] == pytest.approx(after["places"]["views"]["live"], rel=1e-3, abs=1e-3)
+    assert Image.open(io.BytesIO(gallery(path=f"/{id}.png").content)).size == (8, 8)
+    assert gallery("DELETE", f"/{id}").json()["pictures"] == []
+    assert asked() == before
+    assert "not in the gallery any more" in gallery("DELETE", f"/{id}").json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "words"),
+    [
+        ("", {"json": drawing()}, "at least one letter"),
+        ("x" * 61, {"json": drawing()}, "up to 60 characters; got 61"),
+        ("x", {"content": b"no picture"}, "this file is none of them"),
+        ("x", {"content": b""}, "has no bytes"),
+        ("x", {"content": b"PK\x03\x04 no zip"}, "The zip could not be read"),
+        ("x", {"json": {"drawing": None}}, "empty"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_in_a_sentence(gallery, name, sent, words):
+    answer = gallery("POST", "", params={"name": name}, **sent)
+    assert answer.status_code == 422
+    assert words in answer.json()["error"]
+    assert gallery().json()["pictures"] == []
+
+
+def test_a_zip_is_taken_with_what_is_odd_in_it_and_given_back(gallery, trained):
+    images, file = load("digits").train.images, io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("<i>cat/1.png", png(images[0]))
+        archive.writestr("dog/2.png", png(images[0]))
+        archive.writestr("dog/3.png", png(images[1]))
+        archive.writestr("dog/notes.txt", "none")
+    content = gallery("POST", "", content=file.getvalue()).json()
+    assert [name for _, name, _ in content["pictures"]] == ["<i>cat", "dog", "dog"]
+    assert content["said"][0].startswith("dog/notes.txt: A picture is a")
+    assert "The same picture is kept as “<i>cat” and “dog”; both stay." in content["said"]
+    exported = gallery(path=".zip").content
+    for id, _, _ in content["pictures"]:
+        gallery("DELETE", f"/{id}")
+    again = gallery("POST", "", content=exported).json()["pictures"]
+    assert sorted(again) == sorted(content["pictures"])
+
+
+def test_a_damaged_gallery_takes_no_answer_away(client, gallery, trained, here):
+    gallery("POST", "", params={"name": "x"}, json=drawing())
+    path = Gallery(here.runs.get(trained.id)).folder / "index.json"
+    path.write_text("{")
+    answer = client.post(f"/dmlviz/runs/{trained.id}/query", json=drawing()).json()
+    assert answer["near"]
+    assert "The gallery is left out: " in answer["far"]
+    assert gallery().status_code == 410
