@@ -86,6 +86,7 @@ CORE = Part(
         "augmented": Kind("dmlviz.workers.questions:augmented", "question"),
         "architecture": Kind("dmlviz.labs.architectures:answer", "question"),
         "logits": Kind("dmlviz.workers.questions:item_logits", "question"),
+        "occlusion": Kind("dmlviz.workers.questions:occlusion", "question"),
     },
     commands=(
         Command("serve", "Open the app in the browser (the default command).", "dmlviz.cli.serve"),

@@ -10,14 +10,17 @@ import numpy as np
 import torch
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import load
 from dmlviz.errors import DamagedFileError
 from dmlviz.labs.answers import Answer
 from dmlviz.losses import sampling
 from dmlviz.parts import kinds, lazy
 from dmlviz.runs.answers import EmbeddedImages, PlacedGallery
+from dmlviz.runs.embed import embed as embed_images
 from dmlviz.runs.embed import handle_request, project_onto_maps
 from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.logits import logits
+from dmlviz.runs.occlusion import SLOW_STRIDE, STRIDE, occlusion_maps
 from dmlviz.runs.query_calibration import confidence
 from dmlviz.runs.run import Run
 from dmlviz.storage.file_cache import stamp
@@ -74,6 +77,14 @@ def batch(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
 def item_logits(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
     """Compute what the loss of a run gives a test image for each class."""
     return logits(Run(question["run"]), question["item"])
+
+
+def occlusion(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+    """Find which parts of two test images hold them together for a run's net."""
+    run, items = Run(question["run"]), question["items"]
+    images = load(run.config.dataset, data_root).test.images[items]
+    stride = STRIDE if DATASETS[run.config.dataset].features is None else SLOW_STRIDE
+    return {"maps": occlusion_maps(lambda batch: embed_images(run, batch), images, stride).tolist()}
 
 
 def loss(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """The routes beside the pages, over HTTP."""
 
 import io
+from base64 import b64decode
 from pathlib import Path
 
 import numpy as np
@@ -303,6 +304,23 @@ def test_two_images_are_compared_by_pixels_and_by_the_net(client, run, digits):
     other = int(np.flatnonzero(run.labels != run.labels[first])[0])
     apart = client.get(f"/dmlviz/runs/{run.id}/pair/{first}/{other}.json").json()
     assert (apart["same"], apart["spaces"][1]["says_same"]) == (False, False)
+    squares = (run.embeddings[first] - run.embeddings[second]).astype(float) ** 2
+    for dimension, share in answer["dimensions"]:
+        assert share == pytest.approx(squares[dimension] / squares.sum())
+    distances = np.linalg.norm(run.embeddings - run.embeddings[second], axis=1)
+    distances[run.labels == run.labels[second]] = np.inf
+    assert answer["other"] == distances.argmin()
+
+
+def test_the_parts_that_hold_two_images_together_are_sent_as_bytes_in_one_scale(client, here, run, monkeypatch):
+    maps = np.zeros((2, 8, 8))
+    maps[0, 1, 2], maps[1, 3, 4] = 0.5, -0.25
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", lambda question, *_: {"maps": maps.tolist()})
+    answer = client.get(f"/dmlviz/runs/{run.id}/occlusion/3/4.json").json()
+    first, second = (np.frombuffer(b64decode(one), np.int8).reshape(8, 8) for one in answer["maps"])
+    assert (answer["side"], first[1, 2], second[3, 4]) == (8, 127, -64)
+    assert (first != 0).sum() == (second != 0).sum() == 1
+    assert "numbered" in client.get(f"/dmlviz/runs/{run.id}/occlusion/3/99999.json").json()["error"]
 
 
 def test_two_images_of_which_one_does_not_exist_are_not_compared(client, run):

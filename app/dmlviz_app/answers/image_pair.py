@@ -15,6 +15,7 @@ from dmlviz_app.answers.protocol import ImagePair, PairSpace
 from dmlviz_app.answers.sprites import ImageTiles
 
 MOST = 2_500  # pairs of each kind on which the thresholds rest: 40 ms of pixels, and a share known to .5 %
+DIMENSIONS = 4
 PIXELS, EMBEDDING = "raw pixels", "embedding"
 
 
@@ -29,7 +30,7 @@ def image_pair(run: Run, tiles: ImageTiles | None, first: int, second: int) -> I
 
     Returns:
         For each space the Euclidean distance, the threshold that gets most pairs of test images right, and the share
-        of pairs that it gets right.
+        of pairs that it gets right; what each dimension adds; the nearest image of a class that the second is not of.
 
     Raises:
         UserError: Before the run's end, for an index that there is not, or where one class only has pairs.
@@ -51,7 +52,25 @@ def image_pair(run: Run, tiles: ImageTiles | None, first: int, second: int) -> I
         "classes": classes,
         "pairs": threshold[2],
         "spaces": spaces,
+        "dimensions": _dimensions(embeddings[first], embeddings[second]),
+        "of": embeddings.shape[1],
+        "other": _nearest_of_another_class(run, second),
     }
+
+
+def _dimensions(first: np.ndarray, second: np.ndarray) -> list[tuple[int, float]]:
+    """Return the dimensions that add most to the squared distance, each with its share."""
+    squares = (first.astype(np.float64) - second) ** 2
+    largest = np.argsort(-squares, kind="stable")[:DIMENSIONS]
+    return [(int(at), float(squares[at] / squares.sum())) for at in largest if squares[at] > 0]
+
+
+def _nearest_of_another_class(run: Run, item: int) -> int | None:
+    assert run.embeddings is not None
+    labels = run.known_labels
+    others = np.flatnonzero((labels != labels[item]) & (labels >= 0))
+    distances = squared_differences(run.embeddings[[item]], run.embeddings, np.zeros(len(others), int), others)
+    return int(others[np.argmin(distances)]) if len(others) else None
 
 
 def _space(name: str, points: np.ndarray, first: int, second: int, threshold: tuple[float, float, int]) -> PairSpace:

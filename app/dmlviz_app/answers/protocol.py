@@ -106,13 +106,30 @@ class PairSpace(TypedDict):
     accuracy: float
 
 
+class OcclusionMaps(TypedDict):
+    """dmlviz/runs/RUN/occlusion/A/B.json: for each of two images, base64 of int8 (side × side); 127 is the largest.
+
+    Positive parts hold the two together: without them they are farther apart.
+    """
+
+    side: int
+    maps: tuple[str, str]
+
+
 class ImagePair(TypedDict):
-    """dmlviz/runs/RUN/pair/A/B.json: two images, with their classes; the thresholds rest on `pairs` pairs."""
+    """dmlviz/runs/RUN/pair/A/B.json: two images, with their classes; the thresholds rest on `pairs` pairs.
+
+    `dimensions` are shares of the squared distance of the embeddings, the largest first, of `of` dimensions; `other` is
+    the nearest image of a class that the second is not of.
+    """
 
     same: bool
     classes: tuple[str, str]
     pairs: int
     spaces: list[PairSpace]
+    dimensions: list[tuple[int, float]]
+    of: int
+    other: int | None
 
 
 class QueryQuestion(TypedDict, total=False):

@@ -13,7 +13,7 @@ export const pinnedNeighbors = (run: string): PinnedNeighbors | null => answers.
 export function followPins(store: ViewStore, isShown: (run: string) => boolean): () => void {
   const requests = new Map<
     string,
-    { item: number | null; step?: number | null; waits: boolean; under: AbortController }
+    { item: number | null; step?: number | null; waits: boolean; isRefused?: boolean; under: AbortController }
   >();
 
   const ask = (run: string, item: number | null) => {
@@ -21,7 +21,7 @@ export function followPins(store: ViewStore, isShown: (run: string) => boolean):
     const under = new AbortController();
     requests.get(run)?.under.abort();
     if (item !== null && !isOnMap(run)) return void requests.set(run, { item, waits: false, under });
-    const request = { item, step: momentOf(run), waits: item !== null, under };
+    const request = { item, step: momentOf(run), waits: item !== null, isRefused: false, under };
     requests.set(run, request);
     const publish = (answer: PinnedNeighbors) => {
       if (under.signal.aborted) return;
@@ -32,17 +32,25 @@ export function followPins(store: ViewStore, isShown: (run: string) => boolean):
     void fetchNeighbors(run, item, store.state.metric, under.signal)
       .then(
         (answer) => publish({ run, item, found: answer }),
-        (error: unknown) => publish({ run, item, trouble: messageOf(error) }),
+        (error: unknown) => {
+          request.isRefused = !(error instanceof TypeError); // which says that the server was not reached
+          publish({ run, item, trouble: messageOf(error) });
+        },
       )
       .then(() => {
         request.waits = false;
         keepUp(run);
       });
   };
-  /** Ask at the step that the map shows now, one question at a time: steps are left out, never queued. */
+  /**
+   * Ask at the step that the map shows now, one question at a time: steps are left out, never queued. Of an image that one
+   * step does not know, no other step is asked: all have the same images.
+   */
   const keepUp = (run: string) => {
-    const { item = null, step, waits } = requests.get(run) ?? {};
-    if (item !== null && !waits && step !== momentOf(run)) ask(run, item);
+    const { item = null, step, waits, isRefused } = requests.get(run) ?? {};
+    const moment = momentOf(run);
+    if (isRefused && typeof step === "number" && moment !== null) return;
+    if (item !== null && !waits && step !== moment) ask(run, item);
   };
   const again = ({ run }: { run: string }) => {
     const item = requests.get(run)?.item ?? null;

@@ -76,6 +76,18 @@ test("an image without an answer says why", async () => {
   assert.deepEqual(answers, [{ run: "a", item: 3, trouble: "Image 3 is not embedded yet." }]);
 });
 
+test("an image that one step does not know is asked about at no other step, but at the end", async () => {
+  const questions = asked();
+  shows("a", 10);
+  bus.emit("pinned", { run: "a", item: 3 });
+  questions[0].refuse("Image 3 is not among the 2,000 test images embedded at this step; choose another.");
+  await settled();
+  for (const moment of [20, 30]) shows("a", moment);
+  assert.equal(questions.length, 1);
+  shows("a", null);
+  assert.equal(questions.length, 2);
+});
+
 test("runs that are not shown and stopped pages ask nothing", async () => {
   const questions = asked();
   bus.emit("pinned", { run: "b", item: 3 });

@@ -13,7 +13,7 @@ import {
 } from "../../src/workbench/inspector/captions.ts";
 import { Example, whySentence } from "../../src/workbench/inspector/example.tsx";
 import { marginSentence, probability, shownRows } from "../../src/workbench/inspector/logits.tsx";
-import { thresholdSentence, verdict } from "../../src/workbench/inspector/pairView.tsx";
+import { dimensionSentence, thresholdSentence, verdict } from "../../src/workbench/inspector/pairView.tsx";
 import { bus } from "../../src/lib/bus.ts";
 
 const classes = ["cat", "dog"];
@@ -123,6 +123,20 @@ test("a verdict says what the threshold says, and whether that is so", () => {
   assert.equal(verdict({ says_same: true }, false), "the same: wrong");
   assert.equal(verdict({ says_same: false }, false), "different: right");
   assert.equal(verdict({ says_same: false }, true), "different: wrong");
+});
+
+test("the dimensions that make a distance are named with their shares, also where they are all", () => {
+  const all = {
+    dimensions: [
+      [1, 0.75],
+      [0, 0.25],
+    ],
+    of: 2,
+  };
+  assert.equal(dimensionSentence(all), "Of their squared distance: dimension 2: 75 %, dimension 1: 25 %.");
+  assert.match(dimensionSentence({ ...all, dimensions: [[1, 0.75]] }), /the other: 25 %/);
+  assert.match(dimensionSentence({ ...all, of: 64 }), /the other 62: 0 %/);
+  assert.equal(dimensionSentence({ dimensions: [], of: 64 }), "");
 });
 
 test("the number of pairs behind the thresholds is said", () => {

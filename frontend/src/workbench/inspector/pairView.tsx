@@ -1,13 +1,21 @@
 // Two pinned images: how far apart their pixels and their embeddings are, and what a threshold says of them.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { decodeBase64 } from "../../lib/base64.ts";
+import { context2d } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
-import type { ImagePair, PairSpace } from "../../protocol.ts";
+import type { ImagePair, OcclusionMaps, PairSpace, SpriteSheets } from "../../protocol.ts";
 import { useAnswer } from "../../lib/hooks.ts";
 import type { WithSubject } from "./captions.ts";
 import { TextButton } from "../../lib/panel.tsx";
 
 const PICTURE_PX = 48;
+const MAP_PX = 112;
+const [TOGETHER, APART] = [
+  [38, 190, 165],
+  [225, 60, 90],
+];
 
 /** The verdict of a threshold, and if it is right. */
 export function verdict({ says_same }: Pick<PairSpace, "says_same">, same: boolean): string {
@@ -61,16 +69,70 @@ export function PairView({ data, compare }: Props) {
       {isPair && (
         <div class="table">
           {found ? <Table {...found} given={given} /> : <p class="quiet">{trouble ?? "Measuring …"}</p>}
+          {found && sprites && !given && <Parts key={url} run={run!} items={[partner, item]} sprites={sprites} />}
+          {typeof found?.other === "number" && found.other !== partner && (
+            <TextButton onClick={() => compare(found.other)} children="Compare with the nearest of another class" />
+          )}
         </div>
       )}
     </section>
   );
 }
 
+interface PartsProps {
+  run: string;
+  items: [number, number];
+  sprites: SpriteSheets;
+}
+
+/** Which parts of two images hold them together for the net; asked for by a click. */
+function Parts({ run, items, sprites }: PartsProps) {
+  const [isOpen, open] = useState(false);
+  const url = isOpen ? `${ROUTES}/runs/${run}/occlusion/${items.join("/")}.json` : null;
+  const { found, trouble } = useAnswer(url, (url) => fetchJson<OcclusionMaps>(url, "The parts"));
+  if (!isOpen) return <TextButton onClick={() => open(true)} children="Why are they this near?" />;
+  if (!found) return <p class="quiet">{trouble ?? "Hiding one part after the other …"}</p>;
+  return (
+    <figure class="parts">
+      {items.map((item, i) => (
+        <span class="picture" style={tileStyle(sprites, item, MAP_PX)}>
+          <PartsMap side={found.side} map={found.maps[i]} />
+        </span>
+      ))}
+      <figcaption class="quiet">
+        Green parts hold the two together: hidden, they move the images apart. Red parts hold them apart.
+      </figcaption>
+    </figure>
+  );
+}
+
+function PartsMap({ side, map }: { side: number; map: string }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useLayoutEffect(() => {
+    const image = new ImageData(side, side);
+    new Int8Array(decodeBase64(map).buffer).forEach((value, i) => {
+      image.data.set([...(value > 0 ? TOGETHER : APART), 1.7 * Math.abs(value)], 4 * i);
+    });
+    context2d(canvas.current!).putImageData(image, 0, 0);
+  }, [map]);
+  return <canvas ref={canvas} width={side} height={side} role="img" aria-label="Parts that hold the images together" />;
+}
+
+/** The dimensions that make most of the squared distance. */
+export function dimensionSentence({ dimensions, of }: Pick<ImagePair, "dimensions" | "of">): string {
+  if (!dimensions.length) return "";
+  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+  const parts = dimensions.map(([dimension, share]) => `dimension ${dimension + 1}: ${percent(share)}`);
+  const rest = 1 - dimensions.reduce((sum, [, share]) => sum + share, 0);
+  const others = of - dimensions.length;
+  if (others > 0) parts.push(`${others === 1 ? "the other" : `the other ${others}`}: ${percent(rest)}`);
+  return `Of their squared distance: ${parts.join(", ")}.`;
+}
+
 const pairName = ([first, second]: ImagePair["classes"]): string =>
   first === second ? `Both of class ${first}` : `${first} and ${second}`;
 
-const Table = ({ spaces, same, pairs, given }: ImagePair & { given?: boolean }) => (
+const Table = ({ spaces, same, pairs, given, ...distance }: ImagePair & { given?: boolean }) => (
   <>
     <table>
       <tr>
@@ -89,6 +151,6 @@ const Table = ({ spaces, same, pairs, given }: ImagePair & { given?: boolean }) 
         </tr>
       ))}
     </table>
-    <p class="quiet">{thresholdSentence(pairs, given)}</p>
+    <p class="quiet">{`${thresholdSentence(pairs, given)} ${dimensionSentence(distance)}`}</p>
   </>
 );
