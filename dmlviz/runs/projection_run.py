@@ -195,12 +195,14 @@ def _follow(
                 layouts = None
         elif is_training:
             time.sleep(LOOK_S)
-        elif run.embeddings is None:
-            reason = f"{run.lacks('embeddings of all test images')} The last layout stays."
-            writer.event(ProjectionEndedEvent(event="stopped", iteration=max(shown, 0), reason=reason))
-            return
         else:
-            _settle(writer, record, run, live, stop, began)
+            try:
+                if run.embeddings is None:
+                    raise UserError(run.lacks("embeddings of all test images"))
+                _settle(writer, record, run, live, stop, began)
+            except UserError as error:  # a collapsed net, one that failed
+                reason = f"{error} The last layout stays." if record.layouts else str(error)
+                writer.event(ProjectionEndedEvent(event="stopped", iteration=max(shown, 0), reason=reason))
             return
     _write_end(writer, None, max(shown, 0), began)
 
@@ -223,7 +225,7 @@ def _write_layout(frame_writer: "_FrameWriter", run: Run, step: int, layouts: It
     try:
         layout = next(layouts, None)
     except UserError as error:
-        frame_writer.tell(str(error), step, of)
+        frame_writer.tell(str(error), step, of, step=step)
         return False
     if layout is None:
         return False
@@ -331,10 +333,13 @@ class _FrameWriter:
             self.writer.event(LayoutEvent(event="frame", iteration=iteration, of=of, error=error, frame=self.latest))
             self._due = time.monotonic() + FRAME_INTERVAL_S
 
-    def tell(self, phase: str, iteration: int, of: int) -> None:
+    def tell(self, phase: str, iteration: int, of: int, *, step: int | None = None) -> None:
         """Log a phase that has no layout to show, unless the last one is recent and says the same."""
         if phase != self._phase or time.monotonic() >= self._due:
-            self.writer.event(PhaseEvent(event="phase", words=phase, iteration=iteration, of=of))
+            event = PhaseEvent(event="phase", words=phase, iteration=iteration, of=of)
+            if step is not None:
+                event["step"] = step
+            self.writer.event(event)
             self._phase, self._due = phase, time.monotonic() + FRAME_INTERVAL_S
 
     def write(self, coordinates: np.ndarray) -> FrameMeta:

@@ -90,6 +90,24 @@ def test_a_map_follows_with_a_layout_of_each_snapshot(drawn, tmp_path):
     assert projection.coordinates.shape == (60, 2)
 
 
+@pytest.mark.parametrize("method", ["tsne", "umap"])
+def test_a_map_that_follows_into_a_collapse_keeps_its_last_layout_and_says_why(method, tmp_path):
+    shown = [*walk(2), np.ones((60, 8), np.float32)]
+    recording = record("walk", labels=LABELS, runs=tmp_path, projection=method)
+    for step, embeddings in enumerate(shown):
+        recording.snapshot(step, embeddings)
+    recording.close()
+    with pytest.warns(RecordingWarning, match="All 60 embeddings are equal"):
+        (projection,) = recording.run.projections()
+    assert ([*projection.layouts], projection.state) == ([0, 1, 2], "stopped")
+    assert projection.end["reason"].startswith("All 60 embeddings are equal")
+    assert projection.end["reason"].endswith("The last layout stays.")
+    notes = [event.get("note", "") for event in projection.events() if event["event"] == "frame"]
+    assert ["collapsed" in note for note in notes] == [False, False, True]
+    before, last = (projection.positions(projection.layouts[step]) for step in (1, 2))
+    assert np.abs(last - before).max() < 0.01 * np.ptp(before)
+
+
 def test_a_map_that_cannot_follow_is_refused_before_the_training(tmp_path):
     for drawn, message in (("mds", "no projection called 'mds'"), ("fan", "follow is for PCA"), (3, "got int")):
         with pytest.raises(UserError, match=message):

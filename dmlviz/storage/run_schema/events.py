@@ -233,12 +233,13 @@ class LayoutEvent(Logged):
 
 
 class PhaseEvent(Logged):
-    """The current phase of a library that reports no intermediate layouts."""
+    """The current phase of a library that reports no intermediate layouts, or why a step has none."""
 
     event: Literal["phase"]
     words: Sentence
     iteration: Count
     of: Count
+    step: NotRequired[StepNumber]
 
 
 class ProjectionEndedEvent(Logged):

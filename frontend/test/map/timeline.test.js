@@ -11,6 +11,7 @@ import {
   reduceEvent,
   unplaced,
 } from "../../src/map/data/timeline.ts";
+import { alarmOn } from "../../src/map/ui/alarmNote.ts";
 import { noticesOf, statusOf } from "../../src/map/ui/status.ts";
 import { close, pluck } from "../helpers.js";
 
@@ -24,6 +25,18 @@ describe("timeline", () => {
     const line = run(started, snapshot(0), { event: "step", step: 7, loss: 1 }, snapshot(10));
     assert.deepEqual(pluck(framesOf(line), "step"), [0, 10]);
     assert.deepEqual([line.noun, line.total, line.current, isOpen(line)], ["step", 600, 10, true]);
+  });
+
+  it("says a training's alarm on the map that follows it while it is on, and on no other projection", () => {
+    const layout = (step) => ({ event: "frame", iteration: step, of: 600, step, frame: frame(`l${step}`) });
+    const alarm = { event: "alarm", alarm: "collapsed", step: 9, sentence: "Embeddings have collapsed.", remedies: [] };
+    const events = [layout(0), alarm, layout(10), { event: "alarm_over", alarm: "collapsed", step: 30 }, layout(30)];
+    const shown = (begin) => {
+      const line = run(begin, ...events);
+      return framesOf(line).map((entry) => alarmOn("a-map", line, entry)?.alarm ?? null);
+    };
+    assert.deepEqual(shown({ event: "started", method: "tsne", training_steps: 600 }), [null, "collapsed", null]);
+    assert.deepEqual(shown({ event: "started", method: "tsne", iterations: 600 }), [null, null, null]);
   });
 
   it("keeps the last layout of a step of a map that goes on with a snapshot", () => {

@@ -160,6 +160,19 @@ test("a library that shows no positions says what it does, and its own speed tel
   assert.match(statusText(over), /Measuring/);
 });
 
+test("a map that follows a training counts its steps, and the iterations of its settling", () => {
+  const settling = (iteration) => ({ event: "phase", words: "Settling all 596 test images", iteration, of: 600 });
+  const layout = { event: "frame", iteration: 195, of: 200, step: 195 };
+  const follows = [{ event: "started", method: "tsne", iterations: 600, training_steps: 200, time: 0 }, layout];
+  const words = (...events) => statusText(after(...follows, ...events), "t-SNE");
+  assert.equal(words(), "Step 195 of 200");
+  assert.equal(words(settling(56)), "Settling all 596 test images: iteration 56 of 600");
+  assert.equal(words(settling(600)), "Measuring map quality …");
+  assert.equal(words(settling(600), { event: "finished", iteration: 200, seconds: 9 }), "t-SNE: 200 steps in 9 s");
+  const collapsed = { event: "stopped", iteration: 195, reason: "All 596 embeddings are equal." };
+  assert.equal(words(settling(0), collapsed), "Stopped at step 195: All 596 embeddings are equal.");
+});
+
 test("a run on a machine of the fleet says where, and which machine was lost before", () => {
   const machine = (name, lost = "") => ({ event: "machine", machine: name, lost });
   assert.equal(statusText(after(machine("gpu-1"))), "Starting … · on gpu-1");

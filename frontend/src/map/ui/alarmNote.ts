@@ -3,12 +3,20 @@ import { h, icon, updateAttribute } from "../../lib/dom.ts";
 import { explain } from "../../lib/glossary.ts";
 import type { Remedy } from "../../protocol.ts";
 import type { MapState } from "../data/state.ts";
-import { alarmAt, framesOf, isOpen, type Entry, type Timeline } from "../data/timeline.ts";
+import { alarmAt, framesOf, isOpen, type Alarm, type Entry, type Timeline } from "../data/timeline.ts";
 
 const CROSS = "M4 4l8 8M12 4l-8 8";
 // Of the sentence, what names the alarm; and the terms that explain it.
 const NAMES = /collapsed|No active loss terms|diverg(ed|ing)|exploding|Overfitting/;
 const TERMS: Record<string, string> = { collapsed: "collapsed", inactive: "active-terms" };
+
+/** The alarm that is on at the frame that is shown; null on a projection `pid` that followed no training. */
+export function alarmOn(pid: string | null, timeline: Timeline, shown: Entry | null): Alarm | null {
+  if (pid && !timeline.follows) return null;
+  // What came after the last frame has no later one to be said on.
+  const isLast = !isOpen(timeline) && shown === framesOf(timeline).at(-1);
+  return alarmAt(timeline, timeline.state === "failed" || isLast ? Infinity : (shown?.step ?? -1));
+}
 
 export class AlarmNote {
   readonly node: HTMLElement;
@@ -26,10 +34,7 @@ export class AlarmNote {
 
   /** Show the alarm that is on at the step that is shown. */
   update({ data, pid }: MapState, timeline: Timeline, shown: Entry | null): void {
-    // What came after the last frame has no later one to be said on.
-    const isLast = !isOpen(timeline) && shown === framesOf(timeline).at(-1);
-    const step = timeline.state === "failed" || isLast ? Infinity : (shown?.step ?? -1);
-    const alarm = pid && !timeline.follows ? null : alarmAt(timeline, step);
+    const alarm = alarmOn(pid, timeline, shown);
     const key = alarm && `${data.run}/${data.begun}/${alarm.alarm}`;
     this.node.hidden = !alarm || key === this.lastDismissal;
     updateAttribute(this.node, "data-alarm", this.node.hidden ? "" : (alarm?.alarm ?? ""));

@@ -19,6 +19,8 @@ export interface Status {
   /** The machine whose loss made the run begin again. */
   lost: string;
   noun: "step" | "iteration";
+  /** True for a map that follows a training: its steps are that one's, until it settles. */
+  follows: boolean;
   done: number;
   total: number | null;
   /** True while a stopped training scores the test images. */
@@ -52,6 +54,7 @@ export const initialStatus = ({
   machine,
   lost,
   noun: "step",
+  follows: false,
   done: 0,
   total: null,
   scoring: false,
@@ -90,7 +93,8 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
         loss: null,
         scoring: false,
       });
-      standing.noun = "steps" in event || "training_steps" in event ? "step" : "iteration";
+      standing.follows = "training_steps" in event;
+      standing.noun = "steps" in event || standing.follows ? "step" : "iteration";
       standing.total = ("steps" in event ? event.steps : (event.training_steps ?? event.iterations)) ?? null;
       recordRate(standing, event);
       return true;
@@ -105,6 +109,7 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
     case "phase": // a library at work, which shows no positions
       if (standing.words !== event.words) standing.marks = []; // each work has its own speed
       Object.assign(standing, { done: event.iteration, total: event.of, words: event.words });
+      standing.noun = event.step === undefined ? "iteration" : "step";
       if (event.iteration) recordRate(standing, event);
       return true;
     case "stopping":
@@ -118,6 +123,7 @@ export function reduceStatus(standing: Status, event: StreamEvent): boolean {
     case "failed":
       Object.assign(standing, { phase: event.event, reason: event.reason ?? "", fetching: null });
       standing.seconds = ("seconds" in event && event.seconds) || null;
+      if (standing.follows) standing.noun = "step";
       standing.done =
         (standing.noun === "step" ? event.step : null) ??
         ("iteration" in event ? event.iteration : null) ??
