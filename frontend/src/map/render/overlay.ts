@@ -191,35 +191,46 @@ export function drawStar(context: Context, [x, y]: Point, theme: Theme, grow = 1
   context.restore();
 }
 
-/** Kept pictures: diamonds; with a name where one is pointed at. */
+/** Kept pictures: diamonds; with a name where one is pointed at. Thousands are stamped, which costs a tenth of paths. */
 export function drawDiamonds(context: Context, places: Point[], theme: Theme, reach: number, name = ""): void {
+  const stamp = diamondOf(reach, css(theme.background), css(name ? theme.text : theme.primary), devicePixelRatio);
+  const side = stamp.width / devicePixelRatio;
+  for (const [x, y] of places) context.drawImage(stamp, x - side / 2, y - side / 2, side, side);
+  if (!name) return;
   context.save();
-  context.beginPath();
-  for (const [x, y] of places) {
-    context.moveTo(x, y - reach);
-    context.lineTo(x + 0.8 * reach, y);
-    context.lineTo(x, y + reach);
-    context.lineTo(x - 0.8 * reach, y);
-    context.closePath();
-  }
-  context.lineWidth = 4;
-  context.strokeStyle = css(theme.background, 0.9);
-  context.stroke();
-  context.fillStyle = css(theme.background);
-  context.fill();
-  context.lineWidth = 2;
-  context.strokeStyle = css(name ? theme.text : theme.primary);
-  context.stroke();
-  if (name) {
-    const [x, y] = [places[0][0], places[0][1] - reach - 6];
-    const font = `600 ${13 * theme.px}px ${theme.font}`;
-    Object.assign(context, { font, textAlign: "center", lineJoin: "round", lineWidth: 4 });
-    context.strokeStyle = css(theme.background, 0.95);
-    context.strokeText(name, x, y);
-    context.fillStyle = css(theme.text);
-    context.fillText(name, x, y);
-  }
+  const [x, y] = [places[0][0], places[0][1] - reach - 6];
+  const font = `600 ${13 * theme.px}px ${theme.font}`;
+  Object.assign(context, { font, textAlign: "center", lineJoin: "round", lineWidth: 4 });
+  context.strokeStyle = css(theme.background, 0.95);
+  context.strokeText(name, x, y);
+  context.fillStyle = css(theme.text);
+  context.fillText(name, x, y);
   context.restore();
+}
+
+function diamondOf(reach: number, fill: string, line: string, ratio: number): HTMLCanvasElement {
+  const key = ["diamond", reach, fill, line, ratio].join();
+  const known = tags.get(key);
+  if (known) return known;
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 2 * Math.ceil((reach + 3) * ratio);
+  const context = context2d(canvas);
+  context.setTransform(ratio, 0, 0, ratio, canvas.width / 2, canvas.width / 2);
+  context.moveTo(0, -reach);
+  context.lineTo(0.8 * reach, 0);
+  context.lineTo(0, reach);
+  context.lineTo(-0.8 * reach, 0);
+  context.closePath();
+  for (const [width, color] of [
+    [4, fill],
+    [2, line],
+  ] as const) {
+    Object.assign(context, { lineWidth: width, strokeStyle: color, fillStyle: fill });
+    context.fill();
+    context.stroke();
+  }
+  tags.set(key, canvas);
+  return canvas;
 }
 
 /** The way a query took so far: places [x, y] in order. */

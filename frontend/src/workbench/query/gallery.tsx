@@ -149,12 +149,9 @@ export function KeepLine({ source, pictures, kept }: LineProps) {
   );
 }
 
-/** What is kept, newest first, and what was said of it; nothing where there is neither. */
-export function GalleryList({ source, removed }: { source: QuerySource; removed(this: void): void }) {
-  const { content, said, trouble, busy, isWhole } = gallery;
-  const pictures = [...(content?.pictures ?? [])].reverse();
-  const shown = pictures.slice(0, isWhole ? MOST_SHOWN : SHOWN);
-  const remove = (id: string) => void gallery.remove(id).then(() => !gallery.trouble && removed());
+/** How far the keeping is, what was said of it, and why something was not kept. */
+export function Said() {
+  const { said, trouble, busy } = gallery;
   return (
     <div class="gallery">
       <p class="quiet" role="status">
@@ -170,6 +167,18 @@ export function GalleryList({ source, removed }: { source: QuerySource; removed(
           ))}
         </ul>
       )}
+    </div>
+  );
+}
+
+/** What is kept, newest first; nothing where there is none. */
+export function GalleryList({ source, removed }: { source: QuerySource; removed(this: void): void }) {
+  const { content, isWhole } = gallery;
+  const pictures = [...(content?.pictures ?? [])].reverse();
+  const shown = pictures.slice(0, isWhole ? MOST_SHOWN : SHOWN);
+  const remove = (id: string) => void gallery.remove(id).then(() => !gallery.trouble && removed());
+  return (
+    <div class="gallery">
       {pictures.length > 0 && (
         <>
           <p class="quiet heading">

@@ -6,7 +6,7 @@ import { draw, TextButton } from "../../lib/panel.tsx";
 import type { QueryAnswer, QuerySource } from "../../protocol.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
 import { Asker, MAX_MB } from "./questions.ts";
-import { gallery, GalleryList, isZip, KeepLine } from "./gallery.tsx";
+import { gallery, GalleryList, isZip, KeepLine, Said } from "./gallery.tsx";
 import { Camera, FileLabel, hasCamera } from "./camera.tsx";
 import { FrameEditor } from "./frameEditor.tsx";
 import { DrawingQuestion, PictureQuestion } from "./questions.ts";
@@ -93,8 +93,13 @@ export class QueryPanel {
     const pictures = gallery.files.map((file) => ({ question: file, title: file.name }));
     const keepable = question?.keepable ?? null;
     const again = () => question?.askAgain(source);
-    if (pictures.length > 0) return <KeepLine key="several" source={source} pictures={pictures} kept={again} />;
-    return keepable && <KeepLine key="one" source={source} pictures={[keepable]} kept={again} />;
+    const kept = pictures.length > 0 ? pictures : keepable ? [keepable] : [];
+    return (
+      <>
+        {kept.length > 0 && <KeepLine key={pictures.length > 0} source={source} pictures={kept} kept={again} />}
+        <Said />
+      </>
+    );
   }
 
   /** Under the neighbors: what is kept. */
