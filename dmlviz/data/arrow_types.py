@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     import pyarrow
 
 SECONDS = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}  # units in a second
+YEARS = (-62_135_500_000, 253_402_200_000)  # seconds: the years 1 to 9999, beyond which Python has no time
 
 
 def plain_table(table: "pyarrow.Table") -> tuple["pyarrow.Table", list[str]]:
     """Return a table whose columns have different names and are stored plainly; with notes on names that were equal.
 
-    Extension types (tensors, …), views and run-end encoding become what they stand for. Dictionaries stay.
+    Extension types (tensors, …), views and run-end encoding become what they stand for, times beyond the years 1 to
+    9999 numbers. Dictionaries stay.
     """
     import pyarrow
 
@@ -27,6 +29,13 @@ def plain_table(table: "pyarrow.Table") -> tuple["pyarrow.Table", list[str]]:
             notes.append(f"Two columns are called {name}: the second is {unique} here.")
         names.append(unique)
     columns = [_plain(column) for column in table.columns]
+    far = [number for number, column in enumerate(columns) if not _is_in_years(column)]
+    for number in far:
+        columns[number] = _units(columns[number])
+    if far:
+        notes.append(
+            f"Times beyond the years 1 to 9999 are taken as numbers: {', '.join(names[number] for number in far)}."
+        )
     return pyarrow.table(columns, names).replace_schema_metadata(table.schema.metadata), notes
 
 
@@ -90,6 +99,24 @@ def numbers_of(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
     return column.cast("float64", safe=False)
 
 
+def _units(times: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Return dates or times as whole numbers of their units."""
+    import pyarrow
+
+    return times.cast(pyarrow.int32() if str(times.type) == "date32[day]" else pyarrow.int64())
+
+
+def _is_in_years(column: "pyarrow.ChunkedArray") -> bool:
+    from pyarrow import compute, types
+
+    kind = column.type
+    if not types.is_timestamp(kind) and not types.is_date(kind):
+        return True
+    second = SECONDS[kind.unit] if types.is_timestamp(kind) else 1e3 if types.is_date64(kind) else 1 / 86_400
+    ends = compute.min_max(_units(column)).as_py().values()
+    return all(end is None or YEARS[0] < end / second < YEARS[1] for end in ends)
+
+
 def _extension() -> Any:
     import pyarrow
 
@@ -101,8 +128,11 @@ def _plain(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
     from pyarrow import compute, types
 
     kind = column.type
+    if str(kind) == "extension<arrow.uuid>":
+        return pyarrow.chunked_array([pyarrow.array([one and str(one) for one in column.to_pylist()], "string")])
     if isinstance(kind, _extension()):
-        return _plain(column.cast(kind.storage_type))
+        storage = column.cast(kind.storage_type)
+        return storage.cast("bool") if str(kind) == "extension<arrow.bool8>" else _plain(storage)
     if types.is_run_end_encoded(kind):
         return _plain(compute.run_end_decode(column))
     if types.is_dictionary(kind) and not (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import shutil
+from datetime import datetime
 from decimal import Decimal
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from PIL import Image
 from pyarrow import parquet
 
+from dmlviz.data.columns import column_numbers, describe_columns
 from dmlviz.data.embedding_file import LabeledEmbeddings, read_embeddings
 from dmlviz.data.import_path import import_path, import_table
 from dmlviz.data.import_report import ImportedDataset
@@ -126,6 +128,49 @@ def test_months_days_and_seconds_are_written_as_iso_8601_has_them():
     names = ["P1M2DT3.5S", "PT0S", "P-14MT-0.000000005S", "P30D", None]
     assert [imported.classes[label] for label in imported.labels[:5]] == [*names[:4], "no label"]
     assert imported.columns.column("again").to_pylist()[:5] == names
+
+
+DAY = 86_400_000  # ms
+FAR = [-(2**62) // DAY * DAY, *(day * DAY for day in range(20)), 2**62 // DAY * DAY]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.timestamp("us"), pa.timestamp("s", "UTC"), pa.timestamp("ms"), pa.date64()], ids=str
+)
+@pytest.mark.parametrize("role", ["label", "when"])
+def test_times_that_no_calendar_has_are_numbers_and_said(kind, role):
+    values = pa.array(FAR)
+    table = pa.table({"v": np.eye(len(FAR)).tolist(), role: values.view(kind)})
+    plain, notes = prepare_table(table, "t")
+    assert notes == [f"Times beyond the years 1 to 9999 are taken as numbers: {role}."]
+    imported = import_table(plain, None, "t", title="t")
+    if role == "label":
+        assert imported.classes[imported.labels[-1]] == str(values[-1])
+    else:
+        (column,) = describe_columns(imported.columns)
+        assert column_numbers(imported.columns, column)[-1] == values[-1].as_py()
+
+
+@pytest.mark.parametrize("year", [1, 1677, 9999])
+def test_times_at_the_ends_of_the_calendar_stay_times(year):
+    times = pa.array([datetime(year, 6, 1 + day) for day in range(20)], pa.timestamp("us"))
+    plain, notes = prepare_table(pa.table({"v": np.eye(20).tolist(), "when": times}), "t")
+    assert (notes, describe_columns(plain.select(["when"]))[0].start) == ([], datetime(year, 6, 1))
+
+
+def test_extension_types_are_read_as_what_they_stand_for():
+    ids = pa.ExtensionArray.from_storage(
+        pa.uuid(), pa.array([bytes([i] * 16) for i in range(3)] + [None], pa.binary(16))
+    )
+    flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None, 2], pa.int8()))
+    plain, _ = prepare_table(pa.table({"v": np.eye(4).tolist(), "id": ids, "label": flags}), "t")
+    imported = import_table(plain, None, "t", title="t")
+    assert [imported.classes[label] for label in imported.labels] == ["True", "False", "no label", "True"]
+    assert imported.columns.column("id").to_pylist()[1:] == [
+        f"{'01' * 4}-0101-0101-0101-{'01' * 6}",
+        f"{'02' * 4}-0202-0202-0202-{'02' * 6}",
+        None,
+    ]
 
 
 @pytest.mark.parametrize("odd", ["1", True, 1.5, 10**25, [1]])
