@@ -108,12 +108,14 @@ def _map(export: RunExport) -> "Figure":
         "a part of the map" if area else "",
         "" if spec.linear else "no scale: distances between groups mean nothing",
     ]
+    selected = np.isin(items, list(look.selected))
+    facts.insert(2, f"{selected.sum():,} selected, the others pale" if selected.any() else "")
     title, caption = f"{export.run.title}: {spec.title}", "; ".join(filter(None, facts))
     center, half = np.array(shown.box.center), shown.box.scale
     if len(center) == 3:  # as the page sees it, what is behind first
         places = flat(places, center, look.turn)
         order, center, half = np.argsort(places[:, 2]), np.zeros(2), half * np.sqrt(2)
-        places, ids, items = places[order, :2], ids[order], items[order]
+        places, ids, items, selected = places[order, :2], ids[order], items[order], selected[order]
     source = drawing.draw_map(places, ids, items, painted.names, title, caption)
     for trace, group in zip(source.data, np.unique(ids), strict=True):
         trace.marker.color = painted.colors[group]
@@ -121,10 +123,11 @@ def _map(export: RunExport) -> "Figure":
     (pane,) = figure.axes
     left, bottom, right, top = area if area and len(shown.box.center) == 2 else (-1, -1, 1, 1)
     pane.set(xlim=center[0] + half * np.array([left, right]), ylim=center[1] + half * np.array([bottom, top]))
-    marked = places[np.isin(items, list(look.selected))]
-    if len(marked):
-        rings: Any = {"s": 3 * _diameter(len(items), look.width) ** 2, "facecolors": "none", "linewidths": 0.6}
-        pane.scatter(*marked.T, edgecolors=TEXT["light"], **rings)
+    if selected.any():  # as on the page
+        for points in pane.collections:
+            points.set_facecolor(_pale(points.get_facecolor()))
+        colors = [painted.colors[group] for group in ids[selected]]
+        pane.scatter(*places[selected].T, s=_diameter(len(items), look.width) ** 2, color=colors, linewidths=0)
     if spec.linear and len(shown.box.center) == 2:
         length = 10.0 ** np.floor(np.log10(half * (right - left) / 2))
         x, y = center[0] + half * right, center[1] + half * bottom
@@ -162,9 +165,10 @@ def _drawn(source: "go.Figure", width: float, named: bool = True) -> "Figure":
         str(label): handle for pane in panes for handle, label in zip(*pane.get_legend_handles_labels(), strict=True)
     }
     if handles and layout.showlegend is not False:
-        shown = dict([*handles.items()][:LEGEND])
+        entries = [*handles.items()][:LEGEND]
         more = f"and {len(handles) - LEGEND:,} more" if len(handles) > LEGEND else None
-        columns = min(len(shown), max(1, int(points / (0.6 * max(map(len, shown)) + 4))))
+        columns = min(len(entries), max(1, int(points / (0.6 * max(len(name) for name, _ in entries) + 4))))
+        shown = dict(entry for column in range(columns) for entry in entries[column::columns])  # read row by row
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": columns, "title": more}
         tight = {"columnspacing": 1, "handletextpad": 0.4, "handlelength": 0.8 if is_map else 1.5}
         legend = panes[0].legend(shown.values(), shown, **place, **tight)
@@ -181,6 +185,14 @@ def _words(source: "go.Figure") -> list[tuple[str, float]]:
 def _diameter(count: int, width: float) -> float:
     """Return the diameter in points of one of so many points of a map."""
     return float(np.clip(55 / count**0.5, 0.9, 3.5)) * (2 if width > COLUMN else 1)
+
+
+def _pale(colors: Any) -> np.ndarray:
+    """Return the colors (n × 4) of points that are not selected, as the page has them."""
+    from matplotlib.colors import to_rgba
+
+    muted, ground = (np.array(to_rgba(color["light"])) for color in (MUTED, GROUND))
+    return 0.4 * (0.25 * np.asarray(colors) + 0.75 * muted) + 0.6 * ground
 
 
 def _draw(pane: Any, trace: dict[str, Any], size: float | None, named: bool) -> None:

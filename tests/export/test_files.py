@@ -8,6 +8,7 @@ import math
 import re
 import sys
 import zipfile
+from collections import Counter
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -171,7 +172,7 @@ def test_a_figure_shows_what_the_page_shows_with_text_as_text(run, kept_projecti
     hidden = len(kept_projection.labels) - shown
     for said in (
         f"{run.title}: t-SNE",
-        f"Digits 8 × 8, step 12: {shown} images; {hidden} more in hidden classes; P@1",
+        f"Digits 8 × 8, step 12: {shown} images; {hidden} more in hidden classes; 2 selected, the others pale; P@1",
         "trustworthiness 0.9",
         "seed 0",
         "no scale",
@@ -181,6 +182,10 @@ def test_a_figure_shows_what_the_page_shows_with_text_as_text(run, kept_projecti
     texts = re.findall(r"<text[^>]*>([^<]*)", svg)
     assert all(texts.count(str(label)) == 2 for label in range(1, 10))  # at its points and in the legend
     assert "0" not in texts
+    colors, labels = groups(kept_projection).colors, kept_projection.labels
+    drawn = Counter(re.findall(r"fill: (#[0-9a-f]{6})", svg))
+    for label in range(1, 10):  # its place in the legend, and its selected points
+        assert drawn[colors[label]] == 1 + (labels[[1, 2]] == label).sum()
     step = run.snapshot_steps[1]
     early = written("svg", RunExport(run, look=Look(step=step))).read().decode()
     assert f"step {step}: 200 images" in early
