@@ -4,7 +4,7 @@ import numpy as np
 
 from dmlviz.data.frame import Frame, cut
 
-BLURRED = 0.12  # of the shorter side of what was cut out: edges that wide are lost in an image of 28 pixels
+BLURRED = 0.12  # of the longer side of what was cut out: edges that wide are lost in an image of 28 pixels
 
 
 def picture_hints(picture: np.ndarray, frame: Frame | None, size: int) -> list[str]:
