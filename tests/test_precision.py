@@ -1,6 +1,7 @@
 """Numbers of any type, offset, unit and place in memory give what float64 gives, or are refused in a sentence."""
 
 import decimal
+import warnings
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,13 @@ def test_a_run_keeps_as_many_bits_as_its_distances_need(offset, bits, tmp_path):
     places = run.linear_projection.project(run.embeddings)
     assert (LABELS[NearestNeighbors(places).others(1)[1][:, 0]] == LABELS).mean() > 0.9
     assert narrowed(POINTS).dtype == np.float32
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("share", [0.1, 1])
+def test_rows_that_are_not_finite_are_not_warned_about_by_numpy(odd, share):
+    rows = POINTS.astype(np.float64)
+    rows[: int(share * len(rows))] = odd
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(narrowed(rows), rows)

@@ -70,6 +70,8 @@ def narrowed(rows: np.ndarray) -> np.ndarray:
     narrow = np.ascontiguousarray(rows, np.float32)
     if rows.dtype.itemsize <= narrow.dtype.itemsize or len(rows) < 2:
         return narrow
+    if not np.isfinite(sizes).all():  # such rows are refused, and have no distances
+        return np.asarray(rows, np.float64)
     # Rows next to each other along some direction are of one group, so that their distance is small if any is.
     direction = np.random.default_rng(0).standard_normal(rows.shape[1])
     order = np.argsort(rows @ direction)
