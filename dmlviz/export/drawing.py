@@ -125,9 +125,10 @@ def _map(export: RunExport) -> "Figure":
     pane.set(xlim=center[0] + half * np.array([left, right]), ylim=center[1] + half * np.array([bottom, top]))
     if selected.any():  # as on the page
         for points in pane.collections:
-            points.set_facecolor(_pale(points.get_facecolor()))
+            points.set_facecolor(_pale(points.get_facecolor()))  # type: ignore[arg-type]
         colors = [painted.colors[group] for group in ids[selected]]
-        pane.scatter(*places[selected].T, s=_diameter(len(items), look.width) ** 2, color=colors, linewidths=0)
+        x, y = places[selected].T
+        pane.scatter(x, y, s=_diameter(len(items), look.width) ** 2, color=colors, linewidths=0)
     if spec.linear and len(shown.box.center) == 2:
         length = 10.0 ** np.floor(np.log10(half * (right - left) / 2))
         x, y = center[0] + half * right, center[1] + half * bottom
