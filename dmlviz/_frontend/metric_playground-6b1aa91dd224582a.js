@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.workbench/page-43527b77a4eb2914.js";

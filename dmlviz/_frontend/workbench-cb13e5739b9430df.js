@@ -1,0 +1,1 @@
+export { workbench as default } from "../dmlviz.workbench/page-2631059aeb8b5540.js";

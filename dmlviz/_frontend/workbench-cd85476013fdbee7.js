@@ -1,1 +1,0 @@
-export { workbench as default } from "../dmlviz.workbench/page-43527b77a4eb2914.js";
