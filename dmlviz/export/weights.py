@@ -34,8 +34,10 @@ def loading(export: RunExport) -> str:
     """Return a few lines of Python: load the weights, embed `images` (uint8, n × c × h × w) or `features`, compare."""
     return _embedding(export) + (
         "\nimport json, pathlib\n"
-        f'threshold = json.loads(pathlib.Path("{export.file_name("thresholds")}").read_text())  # Export > Threshold\n'
-        'same = (embeddings[:, None] - embeddings[None]).norm(dim=2) <= threshold["value"]\n'
+        f'threshold = pathlib.Path("{export.file_name("thresholds")}")  # Export > Threshold\n'
+        "if threshold.exists():\n"
+        '    limit = json.loads(threshold.read_text())["value"]\n'
+        "    same = (embeddings[:, None] - embeddings[None]).norm(dim=2) <= limit\n"
     )
 
 

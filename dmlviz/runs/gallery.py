@@ -22,6 +22,7 @@ from dmlviz.data.query_image import prepare
 from dmlviz.errors import DamagedFileError, DiskFullError, UserError
 from dmlviz.runs.query_confidence import Level
 from dmlviz.runs.run import Run
+from dmlviz.storage.arrays import read_arrays
 from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import atomic_write, ensure_dir
 from dmlviz.storage.regular_file import open_regular
@@ -260,10 +261,10 @@ class Gallery:
     def _known(self, net: str) -> dict[str, np.ndarray]:
         """Return the embeddings by this net that are kept, by ID."""
         try:
-            with np.load(self.folder / "embeddings.npz") as file:
-                if str(file["net"]) == net and file["embeddings"].shape[1:] == (self.run.config.embedding_dim,):
-                    return dict(zip(map(str, file["ids"]), file["embeddings"], strict=True))
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # they are made anew
+            file = read_arrays(self.folder / "embeddings.npz")
+            if str(file["net"]) == net and file["embeddings"].shape[1:] == (self.run.config.embedding_dim,):
+                return dict(zip(map(str, file["ids"]), file["embeddings"], strict=True))
+        except (FileNotFoundError, DamagedFileError, ValueError, KeyError):  # they are made anew
             pass
         return {}
 

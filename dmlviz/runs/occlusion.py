@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dmlviz.errors import UserError
+
 WINDOW, STRIDE = 0.2, 1 / 14  # of the side of an image
 SLOW_STRIDE = 1 / 7  # for a net that is a backbone
 
@@ -22,6 +24,9 @@ def occlusion_maps(embed: Callable[[np.ndarray], np.ndarray], pair: np.ndarray, 
         For each pixel of both images (2 × h × w, float64) the mean change of their Euclidean distance over the windows
         on it: positive where it holds the two together, negative where it holds them apart.
 
+    Raises:
+        UserError: If the net gives NaN or infinity.
+
     Example:
         `occlusion_maps(lambda images: embed(run, images), images[[3, 7]])`
     """
@@ -39,6 +44,8 @@ def occlusion_maps(embed: Callable[[np.ndarray], np.ndarray], pair: np.ndarray, 
                     hidden.append(changed)
                     windows.append((which, rows, columns))
     embeddings = embed(np.concatenate([pair, *([np.stack(hidden)] if hidden else [])])).astype(np.float64)
+    if not np.isfinite(embeddings).all():
+        raise UserError("The net gives NaN or infinity: its training diverged. Choose another run.")
     (first, second), moved = embeddings[:2], embeddings[2:]
     distance = np.linalg.norm(first - second)
     sums, counts = np.zeros(pair.shape[:3]), np.zeros(pair.shape[:3])

@@ -139,7 +139,9 @@ def test_a_single_run_is_shown_alone_and_an_empty_list_has_a_message(here, write
 
 def test_a_run_without_embeddings_is_compared_only_if_asked_for_and_said_to_be(here, two, write):
     ended = [write(here.runs, DIGITS.replace(seed=seed), upto=upto) for seed, upto in ((13, 0), (14, 4))]
-    assert resolve_pair(CompareState(), here, two[1].id).b.run.id == two[0].id
+    for preferred in (None, two[1].id):
+        pair = resolve_pair(CompareState(), here, preferred)
+        assert {pair.a.run.id, pair.b.run.id} == {two[0].id, two[1].id}
     for run in ended:
         pair = resolve_pair(CompareState(b=run.id), here, two[0].id)
         assert compare_props(pair)["status"].startswith(f"{run.title} ended before its test images were embedded")

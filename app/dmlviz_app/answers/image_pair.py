@@ -61,6 +61,8 @@ def image_pair(run: Run, tiles: ImageTiles | None, first: int, second: int) -> I
 def _dimensions(first: np.ndarray, second: np.ndarray) -> list[tuple[int, float]]:
     """Return the dimensions that add most to the squared distance, each with its share."""
     squares = (first.astype(np.float64) - second) ** 2
+    if not 0 < squares.sum() < np.inf:
+        return []
     largest = np.argsort(-squares, kind="stable")[:DIMENSIONS]
     return [(int(at), float(squares[at] / squares.sum())) for at in largest if squares[at] > 0]
 
