@@ -162,7 +162,7 @@ def resolve_pair(ui: CompareState, services: Services, preference: str | None) -
     """Resolve the pair in the state.
 
     Gaps are filled with `preference`, or the newest run, and the newest that differs from it in one setting, or in any:
-    runs whose test images are embedded or will be, where there are such.
+    runs whose test images are embedded, where there are such.
     """
     runs = services.runs.list()
     if not runs:
@@ -179,15 +179,19 @@ def resolve_pair(ui: CompareState, services: Services, preference: str | None) -
         first_of = [run for run in candidates if run.id == preference] + candidates
         others = [run for run in first_of if run.id != ui.b] or runs
         with_partner = [run for run in others if _partners(run, [run for run in candidates if ui.b in (None, run.id)])]
-        worth = (run for run in with_partner or others if run.id == preference or _has_points(run, services))
-        ui.a = next(worth, (with_partner or others)[0]).id
+        both_embedded = (
+            run
+            for run in with_partner
+            if run.id == preference or (run.embedded and any(other.embedded for other in _partners(run, candidates)))
+        )
+        ui.a = next(both_embedded, (with_partner or others)[0]).id
     first = services.runs.get(ui.a)
     if ui.b is None:
         partners = _partners(first, candidates)
         relatives = [run for run in partners if len(differences(first.config, run.config)) == 1]
         nearest_first = relatives + partners
-        worth = (run for run in nearest_first if _has_points(run, services))
-        ui.b = next((run.id for run in chain(worth, nearest_first)), None)
+        embedded = (run for run in nearest_first if run.embedded)
+        ui.b = next((run.id for run in chain(embedded, nearest_first)), None)
     a = _with_map(ui, "a", run_view(first, services), services)
     return Pair(a, None if ui.b is None else _with_map(ui, "b", run_view(services.runs.get(ui.b), services), services))
 
@@ -221,10 +225,6 @@ def _places(view: RunView) -> tuple[np.ndarray, np.ndarray]:
 def _partners(run: Run, runs: list[Run]) -> list[Run]:
     """Return those of `runs` that a run can be compared with."""
     return [other for other in runs if other.id != run.id and other.config.dataset == run.config.dataset]
-
-
-def _has_points(run: Run, services: Services) -> bool:
-    return run.embedded or services.jobs.status(run.id).is_live
 
 
 def run_view(run: Run, services: Services) -> RunView:
