@@ -110,6 +110,20 @@ def test_a_zip_is_taken_with_what_is_odd_in_it_and_given_back(gallery, trained):
     assert sorted(again) == sorted(content["pictures"])
 
 
+def test_a_threshold_of_a_ready_made_run_is_kept_in_a_copy_and_a_damaged_one_takes_no_answer_away(
+    client, here, trained
+):
+    address = f"/dmlviz/runs/{trained.id}"
+    assert (
+        "Answers to queries rest on it." in client.post(f"{address}/threshold", json={"rate": 0.1}).json()["sentence"]
+    )
+    assert not (trained.path / "thresholds.json").exists()
+    (here.runs.get(trained.id).path / "thresholds.json").write_text("{")
+    answer = client.post(f"{address}/query", json=drawing()).json()
+    assert answer["near"]
+    assert "The threshold is left out: " in answer["far"]
+
+
 def test_a_damaged_gallery_takes_no_answer_away(client, gallery, trained, here):
     gallery("POST", "", params={"name": "x"}, json=drawing())
     path = Gallery(here.runs.get(trained.id)).folder / "index.json"

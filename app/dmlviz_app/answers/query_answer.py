@@ -12,9 +12,10 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.class_names import short_names
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_image import PreparationStep
+from dmlviz.errors import DamagedFileError
 from dmlviz.runs.gallery import GalleryNeighbor
 from dmlviz.runs.run import LIVE, Run
-from dmlviz.runs.thresholds import judged, kept_threshold
+from dmlviz.runs.thresholds import Threshold, judged, kept_threshold
 from dmlviz_app.answers.item_neighbors import query_neighbor_history
 from dmlviz_app.answers.protocol import CaptionedInk, PictureFrame, QueryAnswer, QueryPlaces
 from dmlviz_app.answers.query import QueryResult
@@ -27,9 +28,8 @@ LOSSLESS = 256 * 256  # pixels of a picture of which every one counts
 def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     """Return what the page shows of the answer to a query."""
     classes = short_names(DATASETS[run.config.dataset].classes)
-    confidence = answer.confidence
-    limit = kept_threshold(run) if answer.step is None else None  # it is that of the final net
-    confidence = judged(confidence, answer.neighbors[0].distance, limit)
+    limit, trouble = _limit(run, answer)
+    confidence = judged(answer.confidence, answer.neighbors[0].distance, limit)
     history = None if answer.step is not None else query_neighbor_history(run, answer, len(answer.neighbors))
     labels = {neighbor.label for neighbor in answer.neighbors}.union(
         () if history is None else history["labels"].values()
@@ -39,7 +39,8 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     if is_near and answer.kept_name not in (None, DATASETS[run.config.dataset].classes[answer.label]):
         title, reason, basis = f"Like your “{answer.kept_name}”", f"By the test images alone: {title}.", ""
     if answer.kept_trouble:
-        reason = f"{reason} The gallery is left out: {answer.kept_trouble}".strip()
+        trouble = f"{trouble} The gallery is left out: {answer.kept_trouble}"
+    reason = f"{reason} {trouble}".strip()
     result: QueryAnswer = {
         "kept": [(id, name, round(distance, 4)) for id, name, distance in _among(answer)],
         "near": [(item, label, round(distance, 4)) for item, distance, label in answer.neighbors],
@@ -60,6 +61,14 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     else:
         result["step"] = answer.step
     return result
+
+
+def _limit(run: Run, answer: QueryResult) -> tuple[Threshold | None, str]:
+    """Return the threshold of the run's final net, and a sentence if it cannot be read."""
+    try:
+        return kept_threshold(run) if answer.step is None else None, ""
+    except DamagedFileError as error:
+        return None, f"The threshold is left out: {error}"
 
 
 def _among(answer: QueryResult) -> list[GalleryNeighbor]:

@@ -158,8 +158,7 @@ async def test_distances(request: Request) -> Response:
 async def kept(request: Request) -> Response:
     """Return the threshold that is kept with a run (`ThresholdAnswer`), or null."""
     run = personal(request).runs.get(request.path_params["run"])
-    found = await asyncio.to_thread(kept_threshold, run)
-    return JSONResponse(found and await asyncio.to_thread(_threshold_answer, run, found, ""), headers=NO_STORE)
+    return JSONResponse(await asyncio.to_thread(_kept_answer, run), headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)
@@ -168,21 +167,24 @@ async def keep(request: Request) -> Response:
     services = personal(request)
     run = services.runs.get(request.path_params["run"])
     rate = (await read_json_body(request, _QUESTION, 100, "A rate"))["rate"]
-    rights = services.runs.access(run.id)
-    may_keep = rights is not None and rights.may_change and not services.runs.is_bundled(run)
+    may_keep = services.runs.may_change(run.id)
     if rate is None:
         if may_keep:
             await asyncio.to_thread(forget_threshold, run)
-        return JSONResponse(None, headers=NO_STORE)
+        return JSONResponse(await asyncio.to_thread(_kept_answer, run), headers=NO_STORE)
     question = {"ask": "threshold", "run": str(run.path.resolve()), "rate": rate}
     found = Threshold(**await ask_worker(request, services.scheduler.inference_worker.call, question))
     if may_keep:
-        await asyncio.to_thread(keep_threshold, run, found)
-    use = "" if may_keep else " It is not kept: only its owner can change this run."
-    return JSONResponse(await asyncio.to_thread(_threshold_answer, run, found, use), headers=NO_STORE)
+        await asyncio.to_thread(lambda: keep_threshold(services.runs.writable_copy(run), found))
+    return JSONResponse(await asyncio.to_thread(_threshold_answer, run, found, may_keep), headers=NO_STORE)
 
 
-def _threshold_answer(run: Run, found: Threshold, use: str) -> ThresholdAnswer:
+def _kept_answer(run: Run) -> ThresholdAnswer | None:
+    found = kept_threshold(run)
+    return None if found is None else _threshold_answer(run, found, is_kept=True)
+
+
+def _threshold_answer(run: Run, found: Threshold, is_kept: bool) -> ThresholdAnswer:
     step = run.end_step
     measure = "euclidean" if step is None else _thresholds(run, step).measure
     euclidean = (found.value, *found.interval)
@@ -198,11 +200,12 @@ def _threshold_answer(run: Run, found: Threshold, use: str) -> ThresholdAnswer:
         f"({low:.3g} to {high:.3g} with other classes), found on {found.pairs:,} pairs of {found.basis}, where "
         f"{found.false_reject_rate:.1%} of the same-class pairs are rejected."
     )
+    use = "Answers to queries rest on it." if is_kept else "It is not kept: only its owner can change this run."
     return {
         "rate": found.rate,
         "value": None if places is None else places[0],
         "interval": None if places is None else (places[1], places[2]),
-        "sentence": f"{sentence} {'Answers to queries rest on it.' if not use else use.strip()}",
+        "sentence": f"{sentence} {use}",
     }
 
 
