@@ -61,7 +61,8 @@ def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digit
     expect(batch).to_have_attribute("data-terms", "true", timeout=SLOW)
     batch.get_by_role("slider").press("ArrowRight")
     expect(batch).to_have_attribute("data-batch", str(steps[-2]), timeout=SLOW)
-    assert len({*asked("batches")}) == len(asked("batches")), "a batch is asked for once"
+    answers = [url for url in asked("batches") if ".json" in url]  # its picture comes from the browser's cache
+    assert len({*answers}) == len(answers), "a batch is asked for once"
 
     matrix = batch.locator(".matrix")
     matrix.scroll_into_view_if_needed()
