@@ -15,7 +15,7 @@ from dmlviz_app.explore import backbone_state
 from dmlviz_app.explore.toolbar import recorded_run
 from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_state import UIState
-from dmlviz_app.workbench import current_view, projection_picker
+from dmlviz_app.workbench import current_view, progress_panel, projection_picker
 from dmlviz_app.workbench.current_view import default_run
 from PIL import Image
 from pyarrow import parquet
@@ -28,7 +28,9 @@ from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
+from dmlviz.jobs.claims import work_id
 from dmlviz.jobs.job import Status
+from dmlviz.jobs.order import projection
 from dmlviz.runs.import_embeddings import import_embeddings
 from tests.app import pages
 from tests.waiting import until
@@ -196,19 +198,17 @@ def test_a_full_queue_shows_its_message(here, run, monkeypatch):
     assert page.data("map")["run"] == run.id
 
 
-def test_stop_is_enabled_only_while_a_run_trains(here, write, monkeypatch):
-    config = TrainConfig(dataset="digits", seed=9)
-    run = write(here.runs, config, upto=8)
-    asked = []
-    monkeypatch.setattr(here.scheduler, "status", lambda record: Status("running"))
-    monkeypatch.setattr(here.scheduler, "stop", lambda record, owner=None: asked.append(record.id) or True)
-    page = Page(run=run.id)
-    assert page.data("map")["running"] is True
-    page.button(key="stop").click()
-    page.run()
-    assert asked == [run.id]
-    monkeypatch.undo()
-    assert Page(run=run.id).button(key="stop").disabled
+@pytest.mark.parametrize("phase", ["running", "finished", "failed"])
+def test_stop_is_of_the_layout_while_it_is_computed_and_of_the_training_beside_a_finished_one(
+    here, run, monkeypatch, phase
+):
+    layout, shown = projection(here.runs, run.id, ProjectionConfig(method="pca")).begin(), []
+    monkeypatch.setattr(progress_panel, "mount", lambda *arguments, data, **options: shown.append(data))
+    run_view = replace(current_view.run_view_of(run, here), status=Status("running"))
+    run_view = replace(run_view, projection=layout, projection_status=Status(phase))
+    progress_panel.progress_panel(UIState(), here, run_view)
+    assert shown[0]["running"] == (phase != "failed")
+    assert shown[0]["work"] == work_id(run.path if phase == "finished" else layout.path)
 
 
 def test_a_failed_run_shows_its_reason(here, write, monkeypatch):
@@ -510,7 +510,7 @@ def test_an_import_says_what_it_is_and_offers_nothing_that_needs_a_net(imported)
     page = Page(run=imported.id, pin=0)
     assert all(word in words(page) for word in ("Nine animals", "Imported, 20", "9 rows, 9 dimensions", "**3**"))
     assert "Training" not in words(page)
-    assert not {"train", "stop"} & keys(page)
+    assert "train" not in keys(page)
     assert "query" not in page.data("inspector")
     assert not page.data("workbench").get("has_loss")  # an import has no loss
     assert page.data("inspector")["given"] is True  # so that "at the end of the run" is not said of it
@@ -535,20 +535,20 @@ def test_a_recording_says_how_long_its_training_was(recorded):
     page = Page(run=recorded.id)
     for word in ("Recorded from another program, 20", "10 points", "**1 step**"):
         assert word in words(page), words(page)
-    assert not {"train", "stop"} & keys(page)
+    assert "train" not in keys(page)
 
 
 def test_the_settings_are_a_click_away(imported):
     page = Page(run=imported.id)
     page.button(key="card.train").click()
     page.run()
-    assert {"train", "stop"} <= keys(page)
+    assert "train" in keys(page)
     assert "Nine animals" not in words(page)
 
 
 def test_a_run_with_a_net_has_settings_and_the_tabs_of_queries(run):
     page = Page(run=run.id)
-    assert {"train", "stop"} <= keys(page)
+    assert "train" in keys(page)
     assert "query" in page.data("inspector")
     assert "card.train" not in keys(page)
 

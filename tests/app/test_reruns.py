@@ -63,7 +63,7 @@ def test_a_disturbed_rerun_is_repeated_but_not_for_ever(disturbed, times, said):
 
 
 # Those that still send data by a rerun. All others ask routes, and have the page drawn anew without data (`rerun`).
-SENT = {"drawing", "go", "remedy", "settings", "snapshot", "subset", "view", "cancel", "resume", "stop", "stop_other"}
+SENT = {"drawing", "go", "remedy", "settings", "snapshot", "subset", "view", "cancel", "resume"}
 
 
 def test_no_other_component_sends_data_by_a_rerun():

@@ -1,4 +1,4 @@
-"""Settings in the sidebar: Train, Stop, the training form, and who may train on a custom data set."""
+"""Settings in the sidebar: Train, the training form, and who may train on a custom data set."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -33,7 +33,7 @@ LABELS: dict[Visibility, str] = {"private": "Only you", "link": "Everyone with t
 
 
 def settings(ui: UIState, services: Services, run_view: RunView | None, only: Sequence[str] | None = None) -> None:
-    """Render Train and Stop, messages, and the training form.
+    """Render Train, messages, and the training form.
 
     With `only`, the selection of a lesson, no other settings are offered.
     """
@@ -46,11 +46,11 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
         ui.settings.pop("dataset", None)
         ui.messages.say("set.dataset", "You cannot train on this data set; choose another in Data.")
         config = ui.config(services.datasets.default())
-    with error_boundary("Train and Stop"):
+    with error_boundary("Train"):
         if only is None:
             with st.container(key="next-training"):
                 st.markdown("**Next training**")
-        _buttons(ui, services, run_view)
+        button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services))
     with error_boundary("The notes"):
         notes(ui, services, run_view)
         if config.dataset != default and "dataset" not in ui.settings and only is None:
@@ -78,20 +78,11 @@ def summary_line(ui: UIState, services: Services, run_view: RunView | None) -> N
 
 
 def notes(ui: UIState, services: Services, run_view: RunView | None, key: str = "") -> None:
-    """Render what Train and Stop have to say."""
+    """Render what Train has to say."""
     config = ui.config(services.datasets.default())
-    ui.messages.show("train", "stop")
+    ui.messages.show("train")
     if run_view is not None and run_view.run.id == config.id == st.session_state.get(REPLAYED):
         _replayed(ui, services, config, key)
-
-
-def _buttons(ui: UIState, services: Services, run_view: RunView | None) -> None:
-    train, stop = st.columns(2)
-    with train:
-        button("Train", type="primary", width="stretch", key="train", on_click=_train, args=(ui, services))
-    with stop:
-        live = run_view is not None and run_view.live
-        button("Stop", width="stretch", key="stop", disabled=not live, on_click=_stop, args=(ui, services, run_view))
 
 
 def _below_data(ui: UIState, services: Services, dataset: str) -> None:
@@ -137,16 +128,6 @@ def _train(ui: UIState, services: Services) -> None:
         st.session_state[TRAININGS] = st.session_state.get(TRAININGS, 0) + 1
     except UserError as error:
         ui.messages.say("train", error, lambda: (ui.cause("train"), services.jobs.may_train(config)))
-
-
-def _stop(ui: UIState, services: Services, run_view: RunView) -> None:
-    run, reason = run_view.run, ""
-    if run.recorded:
-        reason = "Another program trains this run; stop it there."
-    elif not services.jobs.stop(run) and services.jobs.status(run.id).phase == "running":
-        reason = "Another user requested this run too; it keeps running."
-    if reason:
-        ui.messages.say("stop", reason, lambda: (ui.run, services.jobs.status(run.id).is_live))
 
 
 def data_sharing(services: Services, dataset: str) -> None:

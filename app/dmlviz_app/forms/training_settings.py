@@ -13,7 +13,7 @@ from dmlviz.errors import UserError
 from dmlviz_app.widgets.messages import Speaking
 
 SETTINGS = tuple(name for name in TrainConfig.model_fields if name not in ("loss_params", "miner_params"))
-FORM = ("train", "stop", "start", "set", "loss", "miner")  # places of the form, and all within them
+FORM = ("train", "start", "set", "loss", "miner")  # places of the form, and all within them
 FURTHER = tuple(name for name in SETTINGS if name not in ("dataset", "loss", "miner", "second_labels"))  # in More
 _LOSS: str = TrainConfig.model_fields["loss"].default
 _DIMENSIONS: int = TrainConfig.model_fields["embedding_dim"].default
@@ -60,7 +60,7 @@ class TrainingDraft(Speaking):
 
         A value that does not go with the others is left out, and said at its field.
         """
-        self.messages.forget("train", "stop", f"set.{name}")
+        self.messages.forget("train", f"set.{name}")
         before = dict(self.settings)
         try:
             self._set(name, value)

@@ -54,7 +54,7 @@ async def stop(request: Request) -> Response:
     work_status(services, work)  # raises for one that they may not see
     job = services.scheduler.find(work)
     if job is not None and not await asyncio.to_thread(services.jobs.stop, job.record):
-        raise UserError("Others asked for this too, so that it goes on.")
+        raise UserError("Others asked for this, so it goes on.")
     return JSONResponse(await asyncio.to_thread(work_status, services, work), headers=NO_STORE)
 
 
@@ -117,4 +117,4 @@ def _share(job: Job) -> float | None:
 
 
 def _not_found(work: str) -> UserError:
-    return UserError(f"There is no work {one_line(work, 40)} here; it may have ended long ago.")
+    return UserError(f"There is no work {one_line(work, 40)} here: it ended long ago, or another program does it.")

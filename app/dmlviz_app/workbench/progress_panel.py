@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from dmlviz.jobs.claims import work_id
 from dmlviz.jobs.job import Job, Status
 from dmlviz.runs.run import LIVE, ProjectionRun, Run
 from dmlviz_app.forms.view_state import UIState
@@ -29,41 +30,37 @@ def progress_panel(
     Args:
         ui: State of the page.
         services: The session's services.
-        run_view: The run, with the projection if that is meant; of one that follows the training, that is.
+        run_view: The run, with its projection; the training itself while it goes on beside a finished projection, or
+            one that follows it.
         key: Of the component.
         on_leave: Leaves the view when its projection is canceled; by default for the view before.
     """
     follows = run_view.follows
-    if follows:
+    if follows or (run_view.live and run_view.projection_status == Status("finished")):
         run_view = replace(run_view, projection=None, projection_status=None)
     status = run_view.status if run_view.projection_status is None else run_view.projection_status
     running = run_view.projection_live if run_view.projection is not None else run_view.live
 
-    projection_config = run_view.projection.config if run_view.projection is not None else None
+    is_recording = run_view.run.recorded and run_view.projection is None  # its program alone can stop it
 
-    def stop() -> None:
-        services.jobs.stop(run_view.projection or run_view.run)
+    projection_config = run_view.projection.config if run_view.projection is not None else None
 
     def resume() -> None:
         ui.messages.forget("map")
         projection_picker.start_projection(ui, services, run_view, resume=True)
 
     def cancel() -> None:
-        stop()
         ui.messages.forget("map")
         (on_leave or ui.restore_view)()
 
     blocking = services.jobs.blocking()[:1] if status.phase == "queued" else []
-
-    def stop_other() -> None:
-        for job in blocking:
-            services.jobs.stop(job.record)
 
     mount(
         "progress",
         key=key,
         data=ProgressProps(
             **component_props.run_source(run_view),
+            work="" if is_recording else work_id((run_view.projection or run_view.run).path),
             title=run_view.run.title if projection_config is None else projection_config.declared.title,
             trainings=st.session_state.get(TRAININGS, 0),
             phase=status.phase,
@@ -79,10 +76,8 @@ def progress_panel(
             replaces_map=ui.awaits or follows,
             waits_for=next((waits_for(job, services) for job in blocking), None),
         ),
-        on_stop_change=stop,
         on_resume_change=resume,
         on_cancel_change=cancel,
-        on_stop_other_change=stop_other,
         reruns=True,
     )
 
@@ -90,12 +85,13 @@ def progress_panel(
 def waits_for(job: Job, services: Services) -> WaitsFor:
     """Return the title of a job, and its events where this person may follow them."""
     if services.person.id not in job.owners:
-        return WaitsFor(run="", view=LIVE, begun=None, events_url=None, title="another person's job")
+        return WaitsFor(run="", view=LIVE, begun=None, events_url=None, work="", title="another person's job")
     record = job.record
     if not isinstance(record, Run | ProjectionRun):
         titles = {"trial": "a trial of a lab", "features": "features of a data set", "clean": "a look through images"}
-        return WaitsFor(run="", view=LIVE, begun=None, events_url=None, title=titles[job.order.kind])
+        title = titles[job.order.kind]
+        return WaitsFor(run="", view=LIVE, begun=None, events_url=None, work="", title=title)
     run = services.runs.get(job.order.run)  # with the title of now
     view = RunView(run, Status("running"), None, record if isinstance(record, ProjectionRun) else None)
     title = run.title if view.projection is None else f"{view.projection.config.declared.title} of {run.title}"
-    return WaitsFor(**component_props.run_source(view), title=title)
+    return WaitsFor(**component_props.run_source(view), work=job.order.id, title=title)

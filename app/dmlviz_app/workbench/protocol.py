@@ -235,12 +235,14 @@ class Remedy(TypedDict):
 class WaitsFor(Source):
     """The job that must end before a waiting one begins, by its title; without a `run` where it is another person's."""
 
+    work: str
     title: str
 
 
 class ProgressProps(Source):
     """The state of a run or a projection, as last known to the server, and the number of trainings of the session."""
 
+    work: str
     title: str
     trainings: int
     phase: str

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { StreamEvent } from "../../lib/eventStream.ts";
 import { rerun } from "../../lib/mount.ts";
 import { dataOf, panel } from "../../lib/panel.tsx";
-import { ROUTES, serverUrl } from "../../lib/server.ts";
+import { ROUTES, serverUrl, stopWork } from "../../lib/server.ts";
 import type { ProgressProps } from "../../protocol.ts";
 import { useRun } from "../hooks.ts";
 import {
@@ -24,7 +24,7 @@ let lastCount = 0; // trainings of this session that the page knows of
 
 const RESUMABLE = ["stopped", "failed", "interrupted"];
 
-type Request = "resume" | "stop" | "cancel" | "stop_other";
+type Request = "resume" | "stop" | "cancel" | "stop_other"; // Python hears of the first and the third
 
 const pidOf = ({ view }: Pick<ProgressProps, "view">): string | null => (view && view !== "live" ? view : null);
 
@@ -61,7 +61,8 @@ export default panel<ProgressProps>(style, ({ host, ...data }) => {
     return isNews;
   });
   const [kept, keep] = useState<string | null>(null); // the run for which a person has said that both are kept
-  const [asked, setAsked] = useState<Request | null>(null); // what Python has not yet answered
+  const [asked, setAsked] = useState<Request | null>(null); // what has not been answered yet
+  const [refused, setRefused] = useState("");
   const over = isOver(status);
   useLayoutEffect(() => setAsked(null), [status]);
   useLayoutEffect(() => setAsked((now) => (now === "stop_other" ? null : now)), [host]);
@@ -69,10 +70,19 @@ export default panel<ProgressProps>(style, ({ host, ...data }) => {
     if (over) setAsked((now) => (now === "resume" ? now : null));
   }, [over]);
   useLayoutEffect(() => showTraining(data.trainings), [data.trainings]);
-  /** Send a request to Python; the buttons rest until it is done. */
-  const ask = (what: Request) => {
+  /** Send a request; the buttons rest until it is done. To stop is a request of its own, which no rerun can lose. */
+  const ask = async (what: Request) => {
     setAsked(what);
-    host.setTriggerValue(what, true);
+    setRefused("");
+    try {
+      if (what !== "resume") await stopWork(what === "stop_other" ? other?.work : data.work);
+    } catch (error) {
+      if (what !== "cancel") {
+        setAsked(null);
+        setRefused((error as Error).message);
+      }
+    }
+    if (what === "resume" || what === "cancel") host.setTriggerValue(what, true);
   };
 
   const paused = data.pausable && status.done > 0 && RESUMABLE.includes(status.phase); // a layout that can go on
@@ -81,7 +91,7 @@ export default panel<ProgressProps>(style, ({ host, ...data }) => {
   const isQueued = status.phase === "queued";
   const seconds = stopping ? null : secondsLeft(isQueued ? before : status);
   const shown = { ...status, waitsFor: other?.title ?? "", ...(stopping && { phase: "stopping" }) };
-  const words = statusText(shown, data.title);
+  const words = [statusText(shown, data.title), refused].filter(Boolean).join(" · ");
   const names = {
     over,
     waits: isQueued,
@@ -118,7 +128,7 @@ export default panel<ProgressProps>(style, ({ host, ...data }) => {
       />
       <button
         class="stop"
-        hidden={over ? !paused : !running}
+        hidden={!data.work || (over ? !paused : !running)}
         disabled={asked !== null}
         onClick={() => ask(projection ? "cancel" : "stop")}
         children={projection || isQueued ? "Cancel" : "Stop"}
