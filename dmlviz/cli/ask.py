@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -12,8 +11,7 @@ from rich.table import Table
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.data.query_file import MAX_BYTES
-from dmlviz.errors import UserError
-from dmlviz.runs.gallery import Gallery, name_of
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.files import atomic_write
 
@@ -47,18 +45,22 @@ def ask(
 
     root = data_root(data)
     service = SearchService(Runs(runs_folder(runs)).find(run), None, root)
-    kept = None if far is not None else kept_threshold(service.run)
+    console, kept = Console(highlight=False), None
+    if far is None:
+        try:
+            kept = kept_threshold(service.run)
+        except DamagedFileError as error:
+            console.print(f"The kept threshold is left out: {error}", soft_wrap=True, markup=False)
     limit = kept or threshold(service.run, RATE if far is None else far, root)
     answers: list[dict[str, Any]] = []
     for file in files:
         try:
-            answers.append({"file": str(file), **_answer(service, file, k, limit.value)})
+            answers.append({"file": str(file), **_answer(service, file, k, limit)})
         except UserError as error:
             answers.append({"file": str(file), "error": str(error)})
     if json_file is not None:
         with atomic_write(json_file) as out:
             out.write(json.dumps(answers, indent=1, ensure_ascii=False).encode())
-    console = Console(highlight=False)
     low, high = limit.interval
     console.print(
         f"{service.run.title}: the same up to a distance of {limit.value:.3g} ({low:.3g} to {high:.3g}), at which "
@@ -83,28 +85,21 @@ def ask(
         raise typer.Exit(1)
 
 
-def _answer(service: Any, file: Path, k: int, limit: float) -> dict[str, Any]:
+def _answer(service: Any, file: Path, k: int, limit: Any) -> dict[str, Any]:
     try:
         with file.open("rb") as content:
             picture = content.read(MAX_BYTES + 1)
     except OSError as error:
         raise UserError(f"The file cannot be read: {error.strerror}.") from None
-    found = service.answer(picture, k)
-    confidence, neighbors = found["confidence"], found["neighbors"]
-    kept = Gallery(service.run).nearest(np.asarray(found["embedding"], np.float32), k)
-    name = name_of(kept, [one["distance"] for one in neighbors], confidence["level"])
-    yours = [{"kept": one.id, "class": one.name, "distance": one.distance} for one in kept]
-    near = sorted([*yours, *neighbors], key=lambda one: one["distance"])[:k]
-    is_far = near[0]["distance"] > limit
-    verdict = "unknown" if is_far else VERDICTS[confidence["level"]] if name is None else "known"
-    reason = confidence["sentence"] if name is None else "Near to a picture in the gallery."
-    if is_far:
-        reason = f"Farther from the nearest image than the threshold of {limit:.3g}."
+    found = service.answer(picture, k, limit)
+    confidence, name = found["confidence"], found["name"]
+    verdict = VERDICTS[confidence["level"]] if name is None else "known"
+    near = sorted([*found["gallery"], *found["neighbors"]], key=lambda one: one["distance"])[:k]
     return {
         "verdict": verdict,
         "name": None if verdict == "unknown" else name or found["class"],
         "distance": near[0]["distance"],
-        "threshold": limit,
-        "reason": reason,
+        "threshold": limit.value,
+        "reason": confidence["sentence"] if name is None else "Near to a picture in the gallery.",
         "neighbors": near,
     }

@@ -28,12 +28,13 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.image_ops import READABLE
 from dmlviz.data.query_file import MAX_BYTES, TOO_MANY_BYTES, decode
 from dmlviz.data.query_image import describe_preparation, prepare
-from dmlviz.errors import UserError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.embed import embed, load_for_pictures
+from dmlviz.runs.gallery import Gallery, name_of
 from dmlviz.runs.query_calibration import judge_of
 from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.run import Run
-from dmlviz.runs.thresholds import judged, kept_threshold
+from dmlviz.runs.thresholds import Threshold, judged, kept_threshold
 from dmlviz.version import __version__
 
 _DOCUMENT = Path(__file__).with_name("openapi.json").read_text(encoding="utf-8")
@@ -93,11 +94,26 @@ _PAGE_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsa
 FoundImage = TypedDict("FoundImage", {"item": int, "class": str, "distance": float})
 """A neighbor: its number among the test images, the name of its class, its distance."""
 
+KeptPicture = TypedDict("KeptPicture", {"kept": str, "class": str, "distance": float})
+"""A picture of the run's gallery: its ID, its name, its distance."""
+
 SearchAnswer = TypedDict(
     "SearchAnswer",
-    {"class": str, "votes": int, "confidence": Confidence, "neighbors": list[FoundImage], "embedding": list[float]},
+    {
+        "class": str,
+        "votes": int,
+        "name": str | None,
+        "confidence": Confidence,
+        "neighbors": list[FoundImage],
+        "gallery": list[KeptPicture],
+        "embedding": list[float],
+        "notes": list[str],
+    },
 )
-"""The class of most neighbors with its votes, and the neighbors, nearest first."""
+"""The class of most neighbors with its votes, the name by the gallery, and the neighbors of both, nearest first.
+
+The notes say what was left out because its file is damaged.
+"""
 
 
 class SearchService:
@@ -167,12 +183,13 @@ class SearchService:
             return _error(HTTPStatus.NOT_FOUND, str(error))
         return Response(png, media_type="image/png")
 
-    def answer(self, picture: bytes, k: int) -> SearchAnswer:
+    def answer(self, picture: bytes, k: int, limit: Threshold | None = None) -> SearchAnswer:
         """Return the neighbors of an encoded picture.
 
         Args:
             picture: PNG, JPEG, WebP, BMP, GIF, TIFF, HEIC or AVIF.
             k: Number of neighbors.
+            limit: A picture farther from its nearest neighbor is unknown; None for the threshold kept with the run.
 
         Raises:
             UserError: For a file that is no such picture, or a blank one.
@@ -182,18 +199,32 @@ class SearchService:
         embeddings = embed(self.run, image)
         embedding = embeddings[0]
         nearest = self.run.neighbors_of_point(np.asarray(embedding, np.float32), k)
-        classes = DATASETS[dataset].classes
+        classes, notes = DATASETS[dataset].classes, []
         confidence = judge_of(self.run, self.data_root).judge(image, embeddings)[0]
+        kept = []
+        try:
+            kept = Gallery(self.run).nearest(embedding, k)
+        except DamagedFileError as error:
+            notes.append(f"The gallery is left out: {error}")
+        try:
+            limit = limit or kept_threshold(self.run)
+        except DamagedFileError as error:
+            notes.append(f"The threshold is left out: {error}")
+        name = name_of(kept, [neighbor.distance for neighbor in nearest], confidence["level"])
+        least = min(one.distance for one in (nearest[0], *kept[:1]))
         label, votes = Counter(neighbor.label for neighbor in nearest).most_common(1)[0]
         return {
             "class": classes[label],
             "votes": votes,
-            "confidence": judged(confidence, nearest[0].distance, kept_threshold(self.run)),
+            "name": name if limit is None or least <= limit.value else None,
+            "confidence": judged(confidence, least, limit),
             "neighbors": [
                 {"item": neighbor.item, "class": classes[neighbor.label], "distance": neighbor.distance}
                 for neighbor in nearest
             ],
+            "gallery": [{"kept": one.id, "class": one.name, "distance": one.distance} for one in kept],
             "embedding": [float(value) for value in embedding],
+            "notes": notes,
         }
 
     def _png(self, item: str) -> bytes:

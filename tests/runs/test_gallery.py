@@ -26,6 +26,7 @@ from dmlviz.runs.quota import run_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
+from dmlviz.search_api.service import SearchService
 from dmlviz.storage.disk_space import disk_full
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", steps=40, num_snapshots=2)
@@ -266,6 +267,8 @@ def test_the_command_lists_adds_finds_exports_and_removes(run, images, tmp_path,
     assert (answer["verdict"], answer["name"]) == ("known", "[red]plus")
     assert answer["distance"] == pytest.approx(0, abs=1e-5)
     assert answer["neighbors"][0]["class"] == "[red]plus"
+    served = SearchService(run, None).answer(file.read_bytes(), 3)
+    assert (served["name"], served["gallery"][0]["class"], served["notes"]) == ("[red]plus", "[red]plus", [])
     assert "1 picture" in command("gallery", run.id, "export", tmp_path / "mine.zip").out
     assert "Removed 1 picture." in command("gallery", run.id, "remove", "[red]plus").out
     assert "Kept 1 picture." in command("gallery", run.id, "add", tmp_path / "mine.zip").out

@@ -103,7 +103,7 @@ def test_a_run_without_validation_images_has_no_threshold(folder):
 
 
 @pytest.mark.slow
-def test_a_kept_threshold_is_asked_with_and_exported(run, folder, tmp_path):
+def test_a_kept_threshold_is_asked_with_and_exported(run, folder, tmp_path, capsys):
     digit, out = tmp_path / "digit.png", tmp_path / "out.json"
     Image.fromarray(np.kron(load("digits").test.images[0], np.ones((12, 12), np.uint8))).save(digit)
 
@@ -119,6 +119,10 @@ def test_a_kept_threshold_is_asked_with_and_exported(run, folder, tmp_path):
     run_command("export", run.id, "--format", "thresholds", "--runs", str(folder), "--out", str(out))
     assert json.loads(out.read_text())["value"] == usual / 1000
     assert SearchService(run, None).answer(digit.read_bytes(), 3)["confidence"]["title"] == "Unknown"
+    (run.path / "thresholds.json").write_text("damaged")
+    assert asked() == usual
+    assert "The kept threshold is left out: " in capsys.readouterr().out
+    assert "The threshold is left out: " in SearchService(run, None).answer(digit.read_bytes(), 3)["notes"][0]
     forget_threshold(run)
 
 
