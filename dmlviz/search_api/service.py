@@ -210,8 +210,9 @@ class SearchService:
             limit = limit or kept_threshold(self.run)
         except DamagedFileError as error:
             notes.append(f"The threshold is left out: {error}")
-        name = name_of(kept, [neighbor.distance for neighbor in nearest], confidence["level"])
-        least = min(one.distance for one in (nearest[0], *kept[:1]))
+        distances = [neighbor.distance for neighbor in nearest]
+        name = name_of(kept, distances, confidence["level"])
+        least = min([distances[0], *(one.distance for one in kept[:1])])
         label, votes = Counter(neighbor.label for neighbor in nearest).most_common(1)[0]
         return {
             "class": classes[label],
