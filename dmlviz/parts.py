@@ -104,6 +104,7 @@ CORE = Part(
             "Export a run: interactive HTML page, tables, weights, or the script that reproduces it.",
             "dmlviz.cli.export",
         ),
+        Command("report", "Write the report of a verification test of a run, to read or print.", "dmlviz.cli.report"),
         Command("log", "Log a run in an experiment tracker: TensorBoard, MLflow, Weights & Biases.", "dmlviz.cli.log"),
         Command(
             "serve-model",

@@ -30,6 +30,7 @@ _MODULES = {
     "weights": "weights",
     "onnx": "onnx_file",
     "thresholds": "weights",
+    "report": "report",
 }
 
 

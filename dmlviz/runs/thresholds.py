@@ -71,7 +71,11 @@ def threshold(run: Run, false_accept_rate: float = RATE, root: Path | None = Non
     """
     if not 0 < false_accept_rate < 1:
         raise UserError(f"A false-accept rate lies between 0 and 1, as .01 for 1 %; got {false_accept_rate:g}.")
-    embeddings, labels, basis = _validation_embeddings(run, root)
+    return threshold_of(*validation_embeddings(run, root), false_accept_rate)
+
+
+def threshold_of(embeddings: np.ndarray, labels: np.ndarray, basis: str, false_accept_rate: float) -> Threshold:
+    """Find the threshold on embeddings (n × d) with class IDs (n); `basis` says in words which. As `threshold`."""
     points, _, unit = rescale(embeddings, embeddings)
     first, second = np.triu_indices(len(labels), 1)
     distances = np.sqrt(squared_differences(points, points, first, second)) * unit
@@ -167,8 +171,12 @@ def _interval(distances: np.ndarray, a: np.ndarray, b: np.ndarray, rate: float) 
     return float(low), float(high)
 
 
-def _validation_embeddings(run: Run, root: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return embeddings and labels of images that the net was not trained on, and which they are, in words."""
+def validation_embeddings(run: Run, root: Path | None = None) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return embeddings and labels of images that the net was not trained on, and which they are, in words.
+
+    Raises:
+        UserError: As `threshold`.
+    """
     from dmlviz.runs.embed import CHUNK, embed  # loads torch
 
     if run.recorded or not (run.path / "weights.safetensors").exists():

@@ -62,7 +62,7 @@ def expected(kept):
 
 
 def test_formats_that_hold_points_are_all_tried():
-    others = "python command html faiss figures film gif svg pdf png weights onnx thresholds"
+    others = "python command html faiss figures film gif svg pdf png weights onnx thresholds report"
     assert set(FORMATS) - set(HELD) <= {*others.split()}
 
 

@@ -11,9 +11,8 @@ from dmlviz.cli.main import main
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
-from dmlviz.runs import thresholds
 from dmlviz.runs.store import Runs
-from dmlviz.runs.thresholds import forget_threshold, keep_threshold, threshold
+from dmlviz.runs.thresholds import forget_threshold, keep_threshold, threshold, threshold_of
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.search_api.service import SearchService
 
@@ -88,12 +87,11 @@ def test_a_rate_that_cannot_be_told_is_refused(run, rate):
 
 
 @pytest.mark.parametrize("spread", [0, 1])
-def test_no_threshold_exceeds_its_rate_where_distances_are_equal(monkeypatch, spread):
+def test_no_threshold_exceeds_its_rate_where_distances_are_equal(spread):
     labels = np.arange(40) % 2
     embeddings = np.stack([spread * labels, 0 * labels], axis=1).astype(np.float32)
-    monkeypatch.setattr(thresholds, "_validation_embeddings", lambda run, root: (embeddings, labels, "40 images"))
     with pytest.raises(UserError, match="100% of the pairs of different classes"):
-        threshold(None, 0.1)
+        threshold_of(embeddings, labels, "40 images", 0.1)
 
 
 @pytest.mark.slow
