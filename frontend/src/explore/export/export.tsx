@@ -113,25 +113,36 @@ function withVideo(file: ExportFile): ExportFile[] {
 /** Play an animated WebP on a canvas, and record that. */
 async function asVideo(film: Blob): Promise<Blob> {
   const decoder = new ImageDecoder({ data: await film.arrayBuffer(), type: film.type || "image/webp" });
-  const { image: first } = await decoder.decode({ frameIndex: 0 });
-  const canvas = h("canvas", { width: first.displayWidth, height: first.displayHeight });
+  const canvas = h("canvas", {});
   const context = canvas.getContext("2d");
-  const recorder = new MediaRecorder(canvas.captureStream(), { mimeType: VIDEO, videoBitsPerSecond: VIDEO_BITS });
-  const pieces: Blob[] = [];
-  recorder.ondataavailable = ({ data }) => pieces.push(data);
-  const ended = new Promise((resolve) => (recorder.onstop = resolve));
-  context?.drawImage(first, 0, 0);
-  recorder.start();
-  const count = decoder.tracks.selectedTrack?.frameCount ?? 1;
-  for (let frameIndex = 0; frameIndex < count; frameIndex++) {
+  /** Draw a frame of the film, and return how many milliseconds it lasts; a picture that is left open is complained of. */
+  const draw = async (frameIndex: number): Promise<number> => {
     const { image } = await decoder.decode({ frameIndex });
+    const { displayWidth, displayHeight, duration } = image;
+    if (canvas.width !== displayWidth || canvas.height !== displayHeight)
+      Object.assign(canvas, { width: displayWidth, height: displayHeight });
     context?.drawImage(image, 0, 0);
-    await new Promise((resolve) => setTimeout(resolve, (image.duration ?? 100_000) / 1000)); // from microseconds
     image.close();
+    return (duration ?? 100_000) / 1000; // from microseconds
+  };
+  try {
+    await draw(0); // the recorder wants the size
+    const recorder = new MediaRecorder(canvas.captureStream(), { mimeType: VIDEO, videoBitsPerSecond: VIDEO_BITS });
+    const pieces: Blob[] = [];
+    recorder.ondataavailable = ({ data }) => pieces.push(data);
+    const ended = new Promise((resolve) => (recorder.onstop = resolve));
+    recorder.start();
+    const count = decoder.tracks.selectedTrack?.frameCount ?? 1;
+    for (let frameIndex = 0; frameIndex < count; frameIndex++) {
+      const duration = await draw(frameIndex);
+      await new Promise((resolve) => setTimeout(resolve, duration));
+    }
+    recorder.stop();
+    await ended;
+    return new Blob(pieces, { type: VIDEO });
+  } finally {
+    decoder.close();
   }
-  recorder.stop();
-  await ended;
-  return new Blob(pieces, { type: VIDEO });
 }
 
 function File({ title, summary, url, name, problem }: ExportFile) {
