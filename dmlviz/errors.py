@@ -2,6 +2,7 @@
 
 import errno
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -95,4 +96,13 @@ def _split_run_path(path: Path) -> tuple[str, str]:
 
 
 class BusyError(UserError):
-    """What is asked for has to wait: others, or the same person, have asked for much."""
+    """What is asked for has to wait: others, or the same person, have asked for much.
+
+    Args:
+        sentence: What it waits for.
+        lasts: Answers whether it still has to.
+    """
+
+    def __init__(self, sentence: str, lasts: Callable[[], bool] = lambda: True) -> None:
+        super().__init__(sentence)
+        self.lasts = lasts

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
-from dmlviz.errors import UserError
+from dmlviz.errors import BusyError, UserError
 from dmlviz.jobs.claims import claim
 from dmlviz.jobs.dispatcher import Dispatcher
 from dmlviz.jobs.job import Job, JobListener, JobReport, Status, status_of
@@ -18,6 +18,7 @@ from dmlviz.runs.run import EventLogDir, Run
 from dmlviz.runs.store import Runs
 
 RESUME_WITHIN_S = 600.0  # seconds after its last sign of life in which a training on the fleet is taken up again
+STOP_WAIT_S = 10.0  # seconds that who asks for a job anew waits for the end of the one before
 PATIENCE_S = 30.0  # seconds for its machine to be back
 
 
@@ -77,7 +78,7 @@ class JobScheduler:
             on_end: Called, from another thread, when a job under way has ended in any way.
 
         Raises:
-            UserError: When `owner` has enough under way and waiting.
+            UserError: When `owner` has enough under way and waiting, or an equal job takes long to stop.
         """
         with self._change:
             self._wait_until_stopped(order.folder)
@@ -198,11 +199,12 @@ class JobScheduler:
         """Wait for the process of a job that is stopping or finished to exit: such a job is not shared."""
 
         def is_blocked() -> bool:
-            job = self.turns.find(folder)
-            return job is not None and (job.stopping or job.is_over)
+            with self._change:
+                job = self.turns.find(folder)
+                return job is not None and (job.stopping or job.is_over)
 
-        if is_blocked() and not self._change.wait_for(lambda: not is_blocked(), timeout=10):
-            raise UserError("The same run is being stopped: try again in a few seconds.")
+        if is_blocked() and not self._change.wait_for(lambda: not is_blocked(), timeout=STOP_WAIT_S):
+            raise BusyError("The same run is being stopped: try again in a few seconds.", is_blocked)
 
 
 def resume_fleet_jobs(jobs: JobScheduler, owners_of: Callable[[str], list[str]] = lambda run: [""]) -> list[str]:

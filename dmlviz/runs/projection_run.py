@@ -184,7 +184,10 @@ def _follow(
         if steps and (layouts is None or count >= least):
             is_once = every or not is_training or config.declared.linear
             least, count, due = 1 if is_once else FIRST_FRAMES if shown < 0 else LATER_FRAMES, 0, 0.0
-            shown = steps[-1 if is_training and not every else 0]
+            step = steps[-1 if is_training and not every else 0]
+            if shown < 0:
+                frame_writer.tell("Drawing the first layout", step, max(run.steps, step), step=step)
+            shown = step
             layouts = _layouts(live, run, config, shown, is_once)
         if layouts is not None and is_training and time.monotonic() < due:
             time.sleep(LOOK_S)

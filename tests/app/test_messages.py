@@ -9,7 +9,7 @@ from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people.personal_jobs import PersonalJobs
 from dmlviz_app.widgets.messages import Messages
 
-from dmlviz.errors import UserError
+from dmlviz.errors import BusyError, UserError
 from tests.app import pages
 
 APP = Path(dmlviz_app.__file__).parent
@@ -28,6 +28,17 @@ def test_a_sentence_goes_with_its_cause_and_a_place_has_one():
     messages.say("run.lesson", "within")
     messages.forget("run")
     assert messages.all() == {}
+
+
+def test_that_somebody_has_to_wait_is_said_only_while_that_is_so():
+    blocked = [True]
+    messages = Messages(lambda place: place)
+    messages.say("map", BusyError("It is being stopped.", lambda: blocked[0]))
+    assert messages.all() == {"map": "It is being stopped."}
+    blocked[0] = False
+    assert messages.all() == {}
+    messages.say("train", BusyError("It is being stopped.", lambda: blocked[0]), lambda: "another cause")
+    assert messages.all() == {}  # over before the page is drawn
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,8 @@ def test_a_map_follows_a_training_beside_it_and_settles_where_it_stands(jobs, sh
     assert steps == sorted(steps)
     drawn = [event["step"] for event in record.events() if event["event"] == "frame" and "step" in event]
     assert len(drawn) > len(steps)  # it moves between snapshots, too
+    first = next(event for event in record.events() if event["event"] != "started")
+    assert first["words"] == "Drawing the first layout"  # the training waits for nothing
     last = record.positions(record.layouts[steps[-1]])
     settled = record.coordinates[run.tracked_indices]
     assert np.corrcoef((last - last.mean(0)).ravel(), (settled - settled.mean(0)).ravel())[0, 1] > 0.7  # no jump

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dmlviz.data import load
-from dmlviz.errors import UserError
+from dmlviz.errors import BusyError, UserError
+from dmlviz.jobs import scheduler
 from dmlviz.jobs.order import JOBS, training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.event_log_dir import EventLogDir
@@ -90,6 +91,22 @@ def test_a_stopped_run_starts_again_when_resubmitted(jobs, until, long):
     assert jobs.status(run).phase in ("starting", "running")
     assert jobs.runs.get(run.id).created > before
     until(lambda: jobs.status(run).phase == "running")
+
+
+def test_who_submits_a_run_whose_worker_does_not_end_hears_of_it_while_that_is_so(jobs, until, long, monkeypatch):
+    monkeypatch.setattr(scheduler, "STOP_WAIT_S", 0.1)
+    order = training(jobs.runs, long.replace(seed=5))
+    run = jobs.submit(order)
+    until(lambda: run.snapshot_steps)
+    worker = worker_of(jobs, run)
+    os.kill(worker.pid, signal.SIGSTOP)
+    jobs.stop(run)
+    with pytest.raises(BusyError, match="being stopped") as refused:
+        jobs.submit(order)
+    assert refused.value.lasts()
+    worker.kill()
+    until(lambda: not refused.value.lasts())
+    jobs.submit(order)
 
 
 def test_the_queue_shows_positions_and_moves_on(jobs, until, long):

@@ -7,6 +7,9 @@ from functools import cached_property
 
 import streamlit as st
 
+from dmlviz.errors import BusyError
+
+LOOK_S = 1.0  # between two looks whether somebody still has to wait
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|<>$:~&-])")
 
 
@@ -24,6 +27,7 @@ def warn(sentence: object) -> None:
 class _Message:
     sentence: str
     cause: Callable[[], object]
+    lasts: Callable[[], bool] | None = None  # of a `BusyError`
     seen: object = None  # the cause when the sentence was first asked for, as a tuple of one
     is_shown: bool = False
 
@@ -41,8 +45,9 @@ class Messages:
         self._said: dict[str, _Message] = {}
 
     def say(self, place: str, sentence: object, cause: Callable[[], object] | None = None) -> None:
-        """Say something at a place, in place of what was said there before."""
-        self._said[place] = _Message(str(sentence), cause or (lambda: self._cause(place)))
+        """Say something at a place, in place of what was said there before; of a `BusyError` only while it lasts."""
+        lasts = sentence.lasts if isinstance(sentence, BusyError) else None
+        self._said[place] = _Message(str(sentence), cause or (lambda: self._cause(place)), lasts)
 
     def forget(self, *places: str) -> None:
         """Forget what was said at these places and within them ("map.seed" is within "map")."""
@@ -55,7 +60,7 @@ class Messages:
         for place, message in list(self._said.items()):
             now = (message.cause(),)
             message.seen = message.seen or now
-            if message.seen != now:
+            if message.seen != now or (message.lasts is not None and not message.lasts()):
                 del self._said[place]
         return {place: message.sentence for place, message in self._said.items()}
 
@@ -79,8 +84,15 @@ class Messages:
             message.is_shown = False
 
     def show_rest(self) -> None:
-        """Render what found no place on the page since `begin`."""
+        """Render what found no place on the page since `begin`; draw the page anew where a `BusyError` is over."""
         self.show(*(place for place, message in self._said.items() if not message.is_shown))
+        if any(message.lasts is not None for message in self._said.values()):
+            st.fragment(self._look, run_every=LOOK_S)()
+
+    def _look(self) -> None:
+        said = len(self._said)
+        if len(self.all()) < said:
+            st.rerun()
 
 
 class Speaking:

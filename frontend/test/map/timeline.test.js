@@ -63,6 +63,34 @@ describe("timeline", () => {
     assert.deepEqual([caption(0), caption(47)], ["2 images", "2 images · layouts from step 47 on"]);
   });
 
+  it("says what it waits for while there is no map: an answer, a worker, a first layout; it loads what there is", () => {
+    const model = { n: 2, noun: "image" };
+    const said = (...events) => statusOf({ data: {}, model }, run(...events), null, 0, "")[1];
+    const following = { event: "started", method: "tsne", training_steps: 600 };
+    const drawing = { event: "phase", words: "Drawing the first layout", step: 9, iteration: 9, of: 600 };
+    const events = [
+      [],
+      [{ event: "queue", phase: "queued" }],
+      [{ event: "queue", phase: "starting" }],
+      [following],
+      [following, drawing],
+      [started, snapshot(0)],
+      [started, { event: "end", state: "interrupted" }],
+    ];
+    assert.deepEqual(
+      events.map((some) => said(...some)),
+      [
+        "Waiting for an answer …",
+        "Not begun yet",
+        "Starting a worker …",
+        "Waiting for the first step of the training …",
+        "Drawing the first layout",
+        "Loading …",
+        "It ended before its first map.",
+      ],
+    );
+  });
+
   it("says on the map what was refused and why it failed, until that is over", () => {
     const following = run({ event: "started", method: "tsne", training_steps: 600 });
     const said = (line, data = {}, trouble = null) => noticesOf({ data, pid: "p", trouble }, line);

@@ -63,9 +63,16 @@ function waiting(timeline: Timeline): string {
   if (timeline.queue) {
     return timeline.queue.phase === "queued" ? "Not begun yet" : "Starting a worker …";
   }
-  if (timeline.state === "running") {
-    return timeline.phase || `Waiting for the first ${timeline.follows ? "step of the training" : "frame"} …`;
+  if (timeline.connection === "retrying") return "Connection lost, reconnecting …";
+  if (framesOf(timeline).length) return "Loading …";
+  switch (timeline.state) {
+    case "waiting":
+      return "Waiting for an answer …";
+    case "running":
+      return timeline.phase || `Waiting for the first ${timeline.follows ? "step of the training" : "frame"} …`;
+    case "stopped":
+      return "Stopped before its first map.";
+    default:
+      return "It ended before its first map.";
   }
-  if (timeline.state === "stopped") return "Stopped before its first map.";
-  return timeline.connection === "retrying" ? "Connection lost, reconnecting …" : "Loading …";
 }
