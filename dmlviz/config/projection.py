@@ -13,6 +13,8 @@ from dmlviz.catalog.projections import Engine, ProjectionSpec, declaration
 from dmlviz.config.base import Config
 from dmlviz.errors import UserError
 
+TURNED = "The learned space, turned: it has no more dimensions than the map, so all distances are as they were."
+TAUGHT = "It was drawn with the classes: that they lie apart here says nothing about the embedding."
 MAX_BYTES = 1 << 17  # a bit for each of a million items
 
 
@@ -107,6 +109,12 @@ class ProjectionConfig(Config):
     def items(self) -> np.ndarray | None:
         """The test images to project, ascending; None for all."""
         return None if self.subset is None else unpack_items(self.subset)
+
+    def note(self, dimension: int) -> str:
+        """Return what a map of embeddings of so many dimensions must say of itself; mostly nothing."""
+        if self.params.get("supervised"):
+            return TAUGHT
+        return TURNED if self.declared.linear and dimension <= self.dims else ""
 
     @classmethod
     def following(cls, drawn: "str | ProjectionConfig") -> "ProjectionConfig":

@@ -10,13 +10,14 @@ from typing_extensions import TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting, layouts_in_page
+from dmlviz.config import ProjectionConfig
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.example_item import example_item
 from dmlviz.runs.neighbor_table import by_index
 from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.point_values import POINT_MEASURES, has_point_values, point_values
-from dmlviz.runs.run import LIVE, EventLogDir
+from dmlviz.runs.run import LIVE, EventLogDir, Run
 from dmlviz.storage.run_schema.events import EndEvent, FrameMeta, ReplayEvent, RunEvent, frames_of
 
 MAX_FRAME_BYTES = 1_760_000  # 44 frames of 10,000 points; beyond it frames are dropped evenly, and the page says so
@@ -62,6 +63,7 @@ class MapContents(TypedDict):
     """
 
     view: str
+    picture: dict[str, str]
     tracked: list[int]
     files: dict[str, Packed]
     streams: list[PageStream]
@@ -92,7 +94,8 @@ def page_contents(export: RunExport) -> RunContents:
     contents = run_contents(RunExport(export.run, None, export.sheets))
     if export.projection is not None:
         projection = projection_contents(export)
-        contents["view"], contents["tracked"] = projection["view"], projection["tracked"]
+        contents["view"], contents["picture"] = projection["view"], projection["picture"]
+        contents["tracked"] = projection["tracked"]
         contents["files"] |= projection["files"]
         contents["streams"] += projection["streams"]
         contents["left_out"] += projection["left_out"]
@@ -147,6 +150,7 @@ def projection_contents(export: RunExport, frame_bytes: int | None = None) -> Ma
     stream, left_out = _event_payload(export.projection, export.projection.id, budget)
     return MapContents(
         view=export.projection.id,
+        picture=picture_of(export.run, export.projection.config),
         tracked=_tracked(export),
         files=_files(export),
         streams=[stream],
@@ -159,6 +163,7 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
     contents = RunContents(
         run=run.id,
         view="live" if export.projection is None else export.projection.id,
+        picture=picture_of(run, None if export.projection is None else export.projection.config),
         tracked=_tracked(export),
         begun=run.info["created"],
         title=run.title,
@@ -177,6 +182,14 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
     if not DATASETS[run.config.dataset].trainable:
         contents["noun"] = "image" if sheets else "point"
     return contents
+
+
+def picture_of(run: Run, config: ProjectionConfig | None) -> dict[str, str]:
+    """Return what a map says below itself: its method, title and caution; of a run's own view without a config."""
+    spec = PROJECTIONS[run.default_view] if config is None else config.declared
+    picture = {"method": spec.name, "title": spec.title, "caution": spec.caution}
+    note = config.note(run.config.embedding_dim) if config is not None else ""
+    return picture | ({"note": note} if note else {})
 
 
 def _tracked(export: RunExport) -> list[int]:

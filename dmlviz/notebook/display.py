@@ -14,7 +14,7 @@ from dmlviz.data.class_names import UNLABELED, class_ids
 from dmlviz.data.sprite_sheet import encode_sheet, sheet_count, tile_side
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport, SpriteSheets
-from dmlviz.export.page_contents import RunContents, live_contents, page_contents
+from dmlviz.export.page_contents import RunContents, live_contents, page_contents, picture_of
 from dmlviz.jobs.follower import Follower
 from dmlviz.notebook.widget import MapWidget
 from dmlviz.ops.labels import is_missing
@@ -100,7 +100,7 @@ def _show_training(
 def _live_contents(export: RunExport, labels: np.ndarray, follower: Follower | None) -> RunContents:
     contents = live_contents(export, labels)
     if follower is not None:
-        contents["view"] = follower.config.id
+        contents["view"], contents["picture"] = follower.config.id, picture_of(export.run, follower.config)
     return contents
 
 

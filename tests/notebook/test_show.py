@@ -206,6 +206,7 @@ def test_a_map_follows_a_training_and_a_recording_while_they_go_on(run, tmp_path
         until(lambda: [*tmp_path.glob(f"own/*/projections/{config.id}/events.jsonl")])
         beside = recording.run.show()
         assert (beside.contents["view"], beside.contents["near"]) == (config.id, None)
+        assert beside.contents["picture"]["method"] == "tsne"
         recording.snapshot(1, vectors(1))
     assert beside.wait().error is None
     for shown, steps in ((widget, run.snapshot_steps), (beside, [0, 1])):
@@ -214,6 +215,7 @@ def test_a_map_follows_a_training_and_a_recording_while_they_go_on(run, tmp_path
         assert [event["step"] for event in events if event["event"] == "frame"] == steps
         assert [event["event"] for event in events][-2:] == ["finished", "end"]
         assert (shown.contents["view"], len(shown.contents["streams"])) == (config.id, 2)
+        assert shown.contents["picture"]["title"] == "t-SNE"  # beside its quality, which is the frame's own
     with pytest.raises(UserError, match="projection is for a run or a training"):
         dmlviz.show(vectors(), projection="tsne")
 

@@ -45,8 +45,6 @@ COLOR_MODES = {
 COLUMN = "column."  # before the name of a column that points are colored by
 PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params", "subset"))
 OURS: Engine = "dmlviz"
-TURNED = "The learned space, turned: it has no more dimensions than the map, so all distances are as they were."
-TAUGHT = "It was drawn with the classes: that they lie apart here says nothing about the embedding."
 
 
 def is_color(name: object) -> bool:

@@ -16,7 +16,7 @@ from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
 from dmlviz_app.answers.protocol import ImageProps
 from dmlviz_app.answers.query import SAMPLES
 from dmlviz_app.forms.selection import SeenView, command
-from dmlviz_app.forms.view_query import OURS, TAUGHT, TURNED
+from dmlviz_app.forms.view_query import OURS
 from dmlviz_app.server.protocol import ROUTES, Nouns, Source, SpriteSheets
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.workbench.current_view import RunView
@@ -126,14 +126,8 @@ def _picture(run_view: RunView) -> PictureInfo:
     run, projection = run_view.run, run_view.projection
     method = run.default_view if projection is None else projection.config.declared.name
     picture = PictureInfo(method=method)
-    if projection is not None and projection.config.params.get("supervised"):
-        picture["note"] = TAUGHT
-    elif (
-        projection is not None
-        and projection.config.declared.linear
-        and run.config.embedding_dim <= projection.config.dims
-    ):
-        picture["note"] = TURNED
+    if projection is not None and (note := projection.config.note(run.config.embedding_dim)):
+        picture["note"] = note
     if projection is not None and projection.config.axes:
         picture["axes"] = [*projection.config.axes]
     if projection is None and PROJECTIONS[method].identity:
