@@ -80,9 +80,11 @@ def item_logits(question: dict[str, Any], data_root: Path | None) -> Mapping[str
 
 
 def occlusion(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
-    """Find which parts of two test images hold them together for a run's net."""
+    """Find which parts of two test images, or of a picture and one, hold them together for a run's net."""
     run, items = Run(question["run"]), question["items"]
     images = load(run.config.dataset, data_root).test.images[items]
+    if "picture" in question:
+        images = np.stack([np.array(question["picture"], np.uint8), *images])
     stride = STRIDE if DATASETS[run.config.dataset].features is None else SLOW_STRIDE
     return {"maps": occlusion_maps(lambda batch: embed_images(run, batch), images, stride).tolist()}
 

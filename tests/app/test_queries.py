@@ -32,6 +32,7 @@ from dmlviz.runs.training_run import train_and_record
 from dmlviz.storage.run_schema.events import LayoutEvent
 from dmlviz.training.events import Snapshot, Started
 from dmlviz.training.loop import MAX_CHECKPOINTS
+from dmlviz.workers.questions import occlusion
 
 ANSWER, REFUSAL = TypeAdapter(QueryAnswer), TypeAdapter(QueryRefusal)
 SURE = Confidence(level="sure", title="Surely 4", sentence="", basis="")
@@ -101,6 +102,15 @@ def test_an_answer_has_the_steps_the_places_and_only_if_asked_the_picture(ask, t
     assert answer["trajectory_length"] == len(trained.checkpoint_steps)
     assert decode(base64.b64decode(answer["picture"]), "digits").shape == (240, 400)
     assert "picture" not in ask(file_of(sheet(7))).json()
+
+
+def test_a_picture_and_a_test_image_have_the_parts_that_two_test_images_have(client, here, trained, monkeypatch):
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", lambda question: occlusion(question, here.data))
+    address = f"/dmlviz/runs/{trained.id}/occlusion"
+    between = client.get(f"{address}/333/7.json").json()
+    assert client.post(f"{address}/7.json", content=file_of(load("digits").test.images[333])).json() == between
+    assert "numbered 0 to 595" in client.post(f"{address}/596.json", content=file_of(sheet(7))).json()["error"]
+    assert "A picture is a PNG" in client.post(f"{address}/7.json", content=b"none").json()["error"]
 
 
 def test_the_frame_decides_what_is_cut_out(ask, trained):

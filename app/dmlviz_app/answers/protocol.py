@@ -107,9 +107,9 @@ class PairSpace(TypedDict):
 
 
 class OcclusionMaps(TypedDict):
-    """dmlviz/runs/RUN/occlusion/A/B.json: for each of two images, base64 of int8 (side × side); 127 is the largest.
+    """dmlviz/runs/RUN/occlusion/A/B.json, or B.json for a picture: base64 of int8 (side × side) for each.
 
-    Positive parts hold the two together: without them they are farther apart.
+    127 is the largest. Positive parts hold the two together: without them they are farther apart.
     """
 
     side: int

@@ -7,6 +7,7 @@ server keeps no picture of a visitor's, and there is nothing to bound, to forget
 import asyncio
 import math
 import threading
+from base64 import b64encode
 from collections.abc import Callable
 from typing import NotRequired, TypeVar
 
@@ -20,15 +21,17 @@ from typing_extensions import TypedDict
 from dmlviz.data.drawing import decode_drawing
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_file import MAX_BYTES, decode
+from dmlviz.data.query_image import prepare
 from dmlviz.errors import BusyError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError
-from dmlviz_app.answers.protocol import QueryAnswer, QueryRefusal
+from dmlviz_app.answers.protocol import OcclusionMaps, QueryAnswer, QueryRefusal
 from dmlviz_app.answers.query import query, sample
 from dmlviz_app.answers.query_answer import encode_picture, query_answer
 from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE, JSONResponse, parse_json
 from dmlviz_app.server.services import Services
+from dmlviz_app.server.services import services as server
 from dmlviz_app.server.threads import ask_worker
 
 NEIGHBORS = 10
@@ -51,8 +54,11 @@ class _RefusedError(UserError):
 
 
 def routes() -> list[Route]:
-    """Return the route that answers a picture."""
-    return [Route("/runs/{run}/query", ask, methods=["POST"])]
+    """Return the routes that answer a picture."""
+    return [
+        Route("/runs/{run}/query", ask, methods=["POST"]),
+        Route("/runs/{run}/occlusion/{item:int}.json", occlusion, methods=["POST"]),
+    ]
 
 
 @access(Rule.RUN_READER)
@@ -66,11 +72,7 @@ async def ask(request: Request) -> Response:
     run = services.runs.get(request.path_params["run"])
     picture_text: str | None = None
     try:
-        frame = asked_frame(request)
-        if is_question(request):
-            picture = await read_drawing(request, run)
-        else:
-            picture = await use_file(request, "A picture", lambda content: decode_in_turn(content, run.config.dataset))
+        frame, picture = asked_frame(request), await _sent_picture(request, run)
         if request.query_params.get("picture") == "1":
             picture_text = await asyncio.to_thread(encode_picture, picture)
         answer = await ask_worker(request, _answer, picture, run, services, frame)
@@ -82,6 +84,41 @@ async def ask(request: Request) -> Response:
     if picture_text is not None:
         answer["picture"] = picture_text
     return JSONResponse(answer, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def occlusion(request: Request) -> Response:
+    """Return which parts of a picture, sent as to `ask`, and of a test image hold them together for the final net."""
+    run = personal(request).runs.get(request.path_params["run"])
+    try:
+        if run.embeddings is None or run.net_step is not None:
+            raise UserError("Which parts matter is found when the training has ended.")
+        frame, picture = asked_frame(request), await _sent_picture(request, run)
+        image = (await asyncio.to_thread(prepare, picture, run.config.dataset, frame)).image
+        return await occlusion_answer(request, run, [request.path_params["item"]], image)
+    except UserError as error:
+        return JSONResponse({"error": str(error)}, refusal_status(error), NO_STORE)
+
+
+async def occlusion_answer(request: Request, run: Run, items: list[int], picture: np.ndarray | None = None) -> Response:
+    """Return which parts of two test images, or of a prepared picture and one, hold them together."""
+    count = len(run.embeddings) if run.embeddings is not None else 0
+    if max(items) >= count:
+        raise UserError(f"Test images are numbered 0 to {count - 1}; got {max(items):,}.")
+    question = {"ask": "occlusion", "run": str(run.path.resolve()), "items": items}
+    if picture is not None:
+        question |= {"picture": picture.tolist()}
+    reply = await ask_worker(request, server().scheduler.inference_worker.call, question)
+    maps = np.array(reply["maps"])
+    scaled = np.rint(127 * maps / (np.abs(maps).max() or 1)).astype(np.int8)
+    first, second = (b64encode(one.tobytes()).decode() for one in scaled)
+    return JSONResponse(OcclusionMaps(side=maps.shape[1], maps=(first, second)), headers=NO_STORE)
+
+
+async def _sent_picture(request: Request, run: Run) -> np.ndarray:
+    if is_question(request):
+        return await read_drawing(request, run)
+    return await use_file(request, "A picture", lambda content: decode_in_turn(content, run.config.dataset))
 
 
 def is_question(request: Request) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from typing import cast
 
 import numpy as np
@@ -31,7 +31,7 @@ from dmlviz_app.answers.image_pair import image_pair
 from dmlviz_app.answers.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
 from dmlviz_app.answers.nearest_neighbors import asked_agreement, asked_nearest, computed_name
 from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes, train_points
-from dmlviz_app.answers.protocol import Logits, OcclusionMaps, TrackedItems
+from dmlviz_app.answers.protocol import Logits, TrackedItems
 from dmlviz_app.answers.table_rows import selected_rows_as_csv
 from dmlviz_app.server.access import Rule, access, data_not_found, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED, JSONResponse
@@ -163,12 +163,7 @@ async def occlusion(request: Request) -> Response:
     """Return which parts of two test images hold them together."""
     run, items = _run(request), [request.path_params[side] for side in ("first", "second")]
     await asyncio.to_thread(image_pair, run, None, *items)  # refuses what is no pair
-    question = {"ask": "occlusion", "run": str(run.path.resolve()), "items": items}
-    reply = await ask_worker(request, services().scheduler.inference_worker.call, question)
-    maps = np.array(reply["maps"])
-    scaled = np.rint(127 * maps / (np.abs(maps).max() or 1)).astype(np.int8)
-    first, second = (b64encode(one.tobytes()).decode() for one in scaled)
-    return JSONResponse(OcclusionMaps(side=maps.shape[1], maps=(first, second)), headers=NO_STORE)
+    return await query_routes.occlusion_answer(request, run, items)
 
 
 @access(Rule.RUN_READER)

@@ -18,7 +18,7 @@ import { Example, Why } from "./example.tsx";
 import style from "./inspector.css";
 import { LogitsView } from "./logits.tsx";
 import { NeighborList } from "./subjectView.tsx";
-import { PairView } from "./pairView.tsx";
+import { PairView, QueryParts } from "./pairView.tsx";
 import { HistoryButton, Key, KnownValues, Steps, SubjectHead } from "./subjectView.tsx";
 
 const METRICS: Record<Metric, string> = { euclidean: "Euclidean", cosine: "Cosine" };
@@ -204,6 +204,7 @@ class Inspector {
               {data.steps && data.steps.length > 0 && <Steps steps={data.steps} />}
               {data.far && <p class="far">{`${data.far} ${data.basis ?? ""}`}</p>}
               {this.queries.keepLine}
+              <QueryParts data={data} ask={this.queries.askParts} />
               <PairView data={data} compare={(partner) => this.store.set({ partner })} />
               {data.metric && this.metricTabs(data)}
               <NeighborList {...{ data, pin, ranks }} source={this} />

@@ -1,4 +1,5 @@
 // Two pinned images: how far apart their pixels and their embeddings are, and what a threshold says of them.
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { decodeBase64 } from "../../lib/base64.ts";
 import { context2d } from "../../lib/dom.ts";
@@ -9,6 +10,7 @@ import type { ImagePair, OcclusionMaps, PairSpace, SpriteSheets } from "../../pr
 import { useAnswer } from "../../lib/hooks.ts";
 import type { WithSubject } from "./captions.ts";
 import { TextButton } from "../../lib/panel.tsx";
+import { Picture } from "./subjectView.tsx";
 
 const PICTURE_PX = 48;
 const MAP_PX = 112;
@@ -69,7 +71,18 @@ export function PairView({ data, compare }: Props) {
       {isPair && (
         <div class="table">
           {found ? <Table {...found} given={given} /> : <p class="quiet">{trouble ?? "Measuring …"}</p>}
-          {found && sprites && !given && <Parts key={url} run={run!} items={[partner, item]} sprites={sprites} />}
+          {found && sprites && !given && (
+            <Parts
+              key={url}
+              label="Why are they this near?"
+              ask={() =>
+                fetchJson<OcclusionMaps>(`${ROUTES}/runs/${run}/occlusion/${partner}/${item}.json`, "The parts")
+              }
+              pictures={[partner, item].map((one) => (
+                <Tile item={one} sprites={sprites} />
+              ))}
+            />
+          )}
           {typeof found?.other === "number" && found.other !== partner && (
             <TextButton onClick={() => compare(found.other)} children="Compare with the nearest of another class" />
           )}
@@ -80,22 +93,23 @@ export function PairView({ data, compare }: Props) {
 }
 
 interface PartsProps {
-  run: string;
-  items: [number, number];
-  sprites: SpriteSheets;
+  /** Asks for the parts, and is another for other images. */
+  ask(this: void): Promise<OcclusionMaps>;
+  label: string;
+  pictures: ComponentChildren[];
 }
 
 /** Which parts of two images hold them together for the net; asked for by a click. */
-function Parts({ run, items, sprites }: PartsProps) {
+function Parts({ ask, label, pictures }: PartsProps) {
   const [isOpen, open] = useState(false);
-  const url = isOpen ? `${ROUTES}/runs/${run}/occlusion/${items.join("/")}.json` : null;
-  const { found, trouble } = useAnswer(url, (url) => fetchJson<OcclusionMaps>(url, "The parts"));
-  if (!isOpen) return <TextButton onClick={() => open(true)} children="Why are they this near?" />;
+  const { found, trouble } = useAnswer(isOpen ? label : null, ask);
+  if (!isOpen) return <TextButton onClick={() => open(true)} children={label} />;
   if (!found) return <p class="quiet">{trouble ?? "Hiding one part after the other …"}</p>;
   return (
     <figure class="parts">
-      {items.map((item, i) => (
-        <span class="picture" style={tileStyle(sprites, item, MAP_PX)}>
+      {pictures.map((picture, i) => (
+        <span class="part">
+          {picture}
           <PartsMap side={found.side} map={found.maps[i]} />
         </span>
       ))}
@@ -103,6 +117,30 @@ function Parts({ run, items, sprites }: PartsProps) {
         Green parts hold the two together: hidden, they move the images apart. Red parts hold them apart.
       </figcaption>
     </figure>
+  );
+}
+
+const Tile = ({ item, sprites }: { item: number; sprites: SpriteSheets }) => (
+  <span class="picture" style={tileStyle(sprites, item, MAP_PX)} />
+);
+
+interface QueryPartsProps {
+  data: WithSubject;
+  ask: ((item: number) => Promise<OcclusionMaps>) | null;
+}
+
+/** Why a person's own picture is near to its nearest test image. */
+export function QueryParts({ data, ask }: QueryPartsProps) {
+  const { steps, neighbors, sprites } = data;
+  const [ink, item] = [steps?.at(-1), neighbors[0]?.item];
+  if (!ask || !ink || item === undefined || !sprites?.urls.length) return null;
+  return (
+    <Parts
+      key={`${ink.ink} ${item}`}
+      ask={() => ask(item)}
+      label="Why is it near to the nearest?"
+      pictures={[<Picture {...ink} />, <Tile {...{ item, sprites }} />]}
+    />
   );
 }
 

@@ -148,7 +148,8 @@ export const Steps = ({ steps }: { steps: NonNullable<Inspected["steps"]> }) => 
   </ol>
 );
 
-function Picture(picture: Ink) {
+/** A small picture in pixels of its own. */
+export function Picture(picture: Ink) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => paintBytes(canvas.current!, picture), [picture.ink]);
   return <canvas ref={canvas} />;

@@ -55,10 +55,7 @@ class Gallery {
       this.busy = several ? `Keeping ${index + 1} of ${pictures.length} …` : "Keeping …";
       this.onChange();
       const named = `?name=${encodeURIComponent(name)}${frame ? `&frame=${frameParameter(frame)}` : ""}`;
-      const isFile = question instanceof Blob;
-      const type = isFile ? "application/octet-stream" : "application/json";
-      const body = isFile ? question : JSON.stringify(question);
-      const error = await this.send("POST", named, { body, headers: { "Content-Type": type } });
+      const error = await this.send("POST", named, bodyOf(question));
       const said = error ? [error] : (this.content?.said ?? []);
       if (several) this.said = [...this.said, ...(said.length ? said : ["kept"]).map((words) => `${title}: ${words}`)];
       else if (error) this.trouble = title ? `${title}: ${error}` : error;
@@ -102,6 +99,13 @@ class Gallery {
 }
 
 export const gallery = new Gallery();
+
+/** What is asked about, as the body of a request. */
+export function bodyOf(question: Keepable["question"]): RequestInit {
+  const isFile = question instanceof Blob;
+  const type = isFile ? "application/octet-stream" : "application/json";
+  return { body: isFile ? question : JSON.stringify(question), headers: { "Content-Type": type } };
+}
 
 interface LineProps {
   source: QuerySource;

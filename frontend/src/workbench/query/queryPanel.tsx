@@ -3,12 +3,14 @@ import type { ComponentChildren } from "preact";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { draw, TextButton } from "../../lib/panel.tsx";
-import type { QueryAnswer, QuerySource } from "../../protocol.ts";
+import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import type { OcclusionMaps, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
 import { Asker, MAX_MB } from "./questions.ts";
-import { gallery, GalleryList, isZip, KeepLine, Said } from "./gallery.tsx";
+import { bodyOf, gallery, GalleryList, isZip, KeepLine, Said } from "./gallery.tsx";
 import { Camera, FileLabel, hasCamera } from "./camera.tsx";
 import { FrameEditor } from "./frameEditor.tsx";
+import { frameParameter } from "./frameGeometry.ts";
 import { DrawingQuestion, PictureQuestion } from "./questions.ts";
 
 const TABS = ["Selected", "Draw", "Upload", "Camera"] as const;
@@ -100,6 +102,20 @@ export class QueryPanel {
         <Said />
       </>
     );
+  }
+
+  /** Asks which parts of the picture in question and of a test image hold them together; null while that cannot be. */
+  get askParts(): ((item: number) => Promise<OcclusionMaps>) | null {
+    const { source, question } = this;
+    const asked = source && !source.live ? question?.keepable : null;
+    if (!source || !asked) return null;
+    return async (item) => {
+      const frame = asked.frame ? `?frame=${frameParameter(asked.frame)}` : "";
+      const address = `${ROUTES}/runs/${source.run}/occlusion/${item}.json${frame}`;
+      const response = await fetchServer(address, { ...bodyOf(asked.question), method: "POST" });
+      if (!response.ok) throw await refusal(response, "The parts");
+      return (await response.json()) as OcclusionMaps;
+    };
   }
 
   /** Under the neighbors: what is kept. */
