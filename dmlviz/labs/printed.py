@@ -50,17 +50,18 @@ def page(measured: Mapping[str, Sequence[FigureRow]], notes: Mapping[str, str]) 
     """Return the page.
 
     Args:
-        measured: The rows of a quick study by lab; those that are not there are in the ready-made studies only.
+        measured: The rows of a quick study by lab; without any, the page has the ready-made studies only.
         notes: A sentence for each lab: how long it took, or why it could not be done.
     """
     template = Template((HERE / "printed.html").read_text(encoding="utf-8"))
     rows = printed()
-    parts = "".join(_part(lab, measured.get(lab, ()), notes.get(lab, "")) for lab in LABS)
+    parts = "".join(_part(lab, measured.get(lab, ()) if measured else None, notes.get(lab, "")) for lab in LABS)
     without = sum(bool(row.reason) for row in rows)
-    return template.substitute(parts=parts, numbers=len(rows), beside=len(rows) - without, without=without)
+    quick = ", and of the quick run that wrote this page" if measured else ""
+    return template.substitute(parts=parts, quick=quick, numbers=len(rows), beside=len(rows) - without, without=without)
 
 
-def _part(lab: str, quick: Sequence[FigureRow], note: str) -> str:
+def _part(lab: str, quick: Sequence[FigureRow] | None, note: str) -> str:
     spec, study = LABS[lab], ready_made(lab)
     full = study_rows(study) if study is not None else []
     rows = [row for row in printed() if row.lab == lab]
@@ -68,17 +69,18 @@ def _part(lab: str, quick: Sequence[FigureRow], note: str) -> str:
     note = f"<p>{html.escape(spec.literature_note)}</p>"
     if not rows:
         return f"{head}<p>No number is printed for it.</p>{note}"
-    titles = "".join(f"<th>{title}</th>" for title in ("What", "Printed", "Ours, quick", "Ours, whole", "Source"))
-    body = "".join(f"<tr>{''.join(_cells(row, quick, full))}</tr>" for row in rows)
+    ours = {"Ours": full} if quick is None else {"Ours, quick": quick, "Ours, whole": full}
+    titles = "".join(f"<th>{title}</th>" for title in ("What", "Printed", *ours, "Source"))
+    body = "".join(f"<tr>{''.join(_cells(row, [*ours.values()]))}</tr>" for row in rows)
     return f"{head}<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
-def _cells(row: Printed, quick: Sequence[FigureRow], full: Sequence[FigureRow]) -> Iterator[str]:
+def _cells(row: Printed, ours: Sequence[Sequence[FigureRow]]) -> Iterator[str]:
     yield f"<td>{html.escape(row.what)}</td><td class=number>{html.escape(row.printed)}</td>"
     if row.reason:
-        yield f"<td colspan=2>{html.escape(row.reason)}</td>"
+        yield f"<td colspan={len(ours)}>{html.escape(row.reason)}</td>"
     else:
-        for rows in (quick, full):
+        for rows in ours:
             value = row.ours(rows)
             yield f"<td class=number>{'' if value is None else f'{value:.4g}'}</td>"
     yield f"<td>{html.escape(row.source)}</td>"

@@ -24,6 +24,7 @@ from dmlviz.labs.kept_arrays import both_parts, some_test_images
 from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.margins import MARGINS, SEEN_CLASSES
+from dmlviz.labs.printed import printed
 from dmlviz.labs.registry import LABS
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.study import Study, create_study, study_id
@@ -67,6 +68,10 @@ def test_figure_numbers_and_script_can_be_kept(client):
     assert LABS["margins"].figures[0].title in figure.text
     script = client.get("/dmlviz/labs/margins/mnist/quick/script.py")
     compile(script.text, "script.py", "exec")
+    page = client.get("/dmlviz/labs/printed-and-measured.html")
+    assert page.headers["content-type"].startswith("text/html")
+    assert page.text.count("<tr><td>") == len(printed())
+    assert "quick" not in page.text.partition("<h2>")[0]  # there was no run
 
 
 @pytest.mark.parametrize(

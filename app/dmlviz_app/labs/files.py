@@ -9,6 +9,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import available_datasets, load, sprite_sheet
 from dmlviz.errors import UserError
+from dmlviz.labs import printed
 from dmlviz.labs.lab import LinkedPlanes
 from dmlviz.labs.lab_study import as_csv, as_page, study_rows
 from dmlviz.labs.registry import LABS
@@ -78,7 +79,13 @@ def _base64(values: np.ndarray) -> str:
 
 
 def lab_file(target: "Target", name: str, study: str, kind: str, figure: str = "", dark: bool = False) -> str:
-    """Write a picture, the images of the maps, the rows, or a figure of a study; `name` is that by which it is kept."""
+    """Write a picture, the images of the maps, the rows, or a figure of a study; `name` is that by which it is kept.
+
+    Of no study: the page of all printed numbers.
+    """
+    if kind == "printed":
+        target.file.write_text(printed.page({}, {}), encoding="utf-8")
+        return name
     source = Study(Path(study))
     data = target.data_root
     assert data is not None  # a server has one

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from typing_extensions import TypedDict
 
 from dmlviz.errors import UserError
+from dmlviz.labs import printed
 from dmlviz.labs.lab_study import as_script
 from dmlviz.labs.registry import LABS
 from dmlviz.storage.text import one_line
@@ -46,6 +47,7 @@ def routes() -> list[Route]:
     """Return the addresses of each lab, data set and study: the ready-made one, the quick or the full one."""
     study = "/labs/{lab}/{dataset}/{source}"
     return [
+        Route("/labs/printed-and-measured.html", printed_and_measured),
         Route(f"{study}/picture.json", picture),
         Route(f"{study}/planes.json", planes),
         Route(f"{study}/planes.png", sheet),
@@ -54,6 +56,14 @@ def routes() -> list[Route]:
         Route(f"{study}/figure.html", figure),
         Route(f"{study}/script.py", script),
     ]
+
+
+@access(Rule.VISITOR)
+async def printed_and_measured(request: Request) -> Response:
+    """Return a page of every number that the labs' papers print, beside ours of the ready-made studies."""
+    stamp = (printed.HERE / "printed.csv").stat().st_mtime_ns
+    content = await computed_file(request, f"{COMPUTED}/printed-{stamp:x}", "lab_file", study="", kind="printed")
+    return Response(content, media_type="text/html", headers=NO_STORE)
 
 
 @access(Rule.DATA_READER)

@@ -153,6 +153,7 @@ def lab_cards(services: Services, messages: Messages) -> None:
     cards = [_card(lab, services) for lab in LABS.values()]
     section = CardSection(title="Labs", text=TEXT, heading=3, form="large", cards=cards)
     mount("card_index", key="labs.cards", data=CardIndexProps(sections=[section], pictures=""))
+    st.link_button("All printed numbers beside ours", f"{ROUTES}/labs/printed-and-measured.html")
 
 
 def _card(lab: Lab, services: Services) -> Card:
