@@ -95,6 +95,7 @@ CORE = Part(
         Command("evaluate", "Compute all metrics of a run.", "dmlviz.cli.evaluate"),
         Command("neighbors", "List the nearest neighbors of a test image.", "dmlviz.cli.neighbors"),
         Command("ask", "Name pictures by a run's net, or call them unknown.", "dmlviz.cli.ask"),
+        Command("place", "Lay new images over a run's map; test whether they come from its cloud.", "dmlviz.cli.place"),
         Command("gallery", "Keep pictures of your own under names with a run.", "dmlviz.cli.gallery"),
         Command("runs", "List and manage runs.", "dmlviz.cli.runs"),
         Command("data", "List data sets; add your own images or embeddings.", "dmlviz.cli.data"),

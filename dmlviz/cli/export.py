@@ -47,7 +47,7 @@ def export(
     _ = FORMATS[format]
     source = Runs(runs_folder(runs)).find(run)
     DATASETS.add_search_path(data_root(data))
-    contents = RunExport.from_run(source, _projection(source, view), data_root(data))
+    contents = RunExport.from_run(source, finished_projection(source, view), data_root(data))
     query = {"figure": figure, "width": width, "scale": str(scale)} | ({} if step is None else {"step": str(step)})
     look = replace(Look.of_address(query, ""), hidden=read_classes(hide))
     contents = replace(contents, look=look)
@@ -59,7 +59,7 @@ def export(
             print(f"\nTo load them:\n\n{loading(contents)}", file=sys.stderr)
 
 
-def _projection(run: Run, view: str | None) -> ProjectionRun | None:
+def finished_projection(run: Run, view: str | None) -> ProjectionRun | None:
     """Return the finished projection with this ID, or the newest one of this method; None for the run's own view."""
     if view is None:
         return None

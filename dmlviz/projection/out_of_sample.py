@@ -27,7 +27,7 @@ _BLOCK_ROWS = 64
 _EPS = 1e-3
 
 
-def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any) -> np.ndarray:
+def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any, quick: bool = False) -> np.ndarray:
     """Place new embeddings on an existing map.
 
     Linear maps place them exactly. t-SNE and UMAP minimize their own loss for each new point, with all others fixed. On
@@ -39,6 +39,7 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
         embeddings: Embeddings of the map, n × d.
         coordinates: Positions of the map, n × dims.
         new: New embeddings, m × d.
+        quick: On a t-SNE or UMAP, too, place them between their nearest neighbors.
 
     Returns:
         Positions of the new points, m × dims, float32.
@@ -59,7 +60,7 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
     center = mean_vector(high_dim)
     high_dim, new_points = prepare(high_dim, metric, center), prepare(new_points, metric, center)
     new_points = new_points.astype(high_dim.dtype)
-    model: Model = MODELS.get(config.method, _NeighborMean)(config.params)
+    model: Model = (_NeighborMean if quick else MODELS.get(config.method, _NeighborMean))(config.params)
     squared, neighbors = near(new_points, high_dim, min(model.num_neighbors, len(high_dim)), metric)
     positions = model.positions(low_dim, neighbors, squared, metric)
     size = np.sqrt(np.square(high_dim).sum(axis=1).max())

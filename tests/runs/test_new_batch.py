@@ -1,0 +1,172 @@
+"""A new batch over a map: the test holds its rate, finds what changed, and says what it cannot tell."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from dmlviz.cli.main import main
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.data import load
+from dmlviz.errors import UserError
+from dmlviz.metrics.two_sample import holm, pooled_neighbors, two_sample_test
+from dmlviz.projection import place_on
+from dmlviz.runs.new_batch import place
+from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
+from dmlviz.training.validation_split import split_training_images
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    config = TrainConfig(dataset="digits", net="mlp", steps=120, num_snapshots=2, validation_fraction=0.4)
+    run = Runs(folder).create(config)
+    for _ in train_and_record(run):
+        pass
+    return run
+
+
+@pytest.fixture(scope="module")
+def fresh(run):
+    """Images that the net was not trained on, and their class names."""
+    train = load("digits").train
+    rows = split_training_images(run.config, train.labels).validation
+    return train.images[rows], [str(label) for label in train.labels[rows]]
+
+
+def command(*arguments):
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return stopped.value.code
+
+
+@pytest.mark.parametrize("sizes", [(60, 60), (90, 12)])
+def test_samples_of_one_cloud_are_called_different_as_often_as_the_level_says(sizes):
+    rng = np.random.default_rng(0)
+    tests = [
+        two_sample_test(pooled_neighbors(*(rng.normal(size=(n, 4)).astype(np.float32) for n in sizes)), 99)
+        for _ in range(300)
+    ]
+    assert 0.02 <= np.mean([test.p <= 0.05 for test in tests]) <= 0.09
+    assert np.mean([test.share for test in tests]) == pytest.approx(0.5, abs=0.02)
+
+
+def test_neighbors_and_share_are_those_of_all_distances():
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(size=(40, 3)), rng.normal(size=(23, 3)) + 0.5
+    pooled = np.concatenate([first, second])
+    distances = np.linalg.norm(pooled[:, None] - pooled, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    near = np.argsort(distances, axis=1)[:, :5]
+    found = pooled_neighbors(first, second)
+    np.testing.assert_array_equal(found.neighbors, near)
+    np.testing.assert_allclose(found.within, distances[:40, :40].min(axis=1))
+    np.testing.assert_allclose(found.distances[:, 0], distances[40:, :40].min(axis=1))
+    own = (near >= 40) == (np.arange(63) >= 40)[:, None]
+    assert two_sample_test(found).share == pytest.approx((own[:40].mean() + own[40:].mean()) / 2)
+
+
+def test_too_few_points_are_refused_and_few_are_not_an_error():
+    points = np.eye(4, dtype=np.float32)
+    assert pooled_neighbors(points, points[:1]).neighbors.shape == (5, 4)
+    with pytest.raises(UserError, match="needs 5 images on each side; got 4 and 1"):
+        two_sample_test(pooled_neighbors(points, points[:1]))
+
+
+def test_p_values_are_corrected_for_their_number():
+    rng = np.random.default_rng(2)
+    assert np.mean([min(holm(rng.random(20))) <= 0.05 for _ in range(500)]) <= 0.08
+    assert holm([]) == []
+
+
+@pytest.mark.slow
+def test_the_class_that_changed_is_the_first_to_drift(run, fresh):
+    images, names = fresh
+    usual = place(run, images, names)
+    changed = np.stack([image.T if name == "6" else image for image, name in zip(images, names, strict=True)])
+    found = place(run, changed, names)
+    assert found.classes[0].label == 6
+    assert found.classes[0].p <= 0.05
+    assert found.classes[0].test.share > usual.overall.share + 0.1
+    assert len(found.classes) == len(usual.classes) == 10
+    assert [one.p for one in found.classes] == sorted(one.p for one in found.classes)
+    assert np.array_equal(found.places, run.linear_projection.project(found.embeddings))
+    assert np.mean([str(label) == name for label, name in zip(place(run, images).labels, names, strict=True)]) > 0.9
+
+
+@pytest.mark.slow
+def test_images_that_nothing_is_near_to_come_first(run, fresh):
+    images, names = fresh
+    strange = np.random.default_rng(0).integers(0, 255, (3, 8, 8), dtype=np.uint8)
+    found = place(run, np.concatenate([images, strange]), [*names, "", "no digit", ""])
+    nearest = np.linalg.norm(found.embeddings[:, None] - run.embeddings, axis=2).min(axis=1)
+    np.testing.assert_allclose(found.distances, nearest, atol=1e-4)
+    assert (np.diff(nearest[found.far]) <= 1e-6).all()
+    assert nearest[found.far].min(initial=np.inf) > found.limit
+    assert len(found.far) < 0.1 * len(images)
+    assert (found.labels[-3:] == -1).all()
+    assert found.unknown == 3
+
+
+def test_many_points_lie_between_their_neighbors_on_a_map_without_a_formula():
+    rng = np.random.default_rng(3)
+    points, flat = rng.normal(size=(60, 5)).astype(np.float32), rng.normal(size=(60, 2)).astype(np.float32)
+    config = ProjectionConfig(method="tsne")
+    found = place_on(config, points, flat, points[:9] + 0.01, quick=True)
+    assert np.linalg.norm(found - flat[:9], axis=1).max() < np.ptp(flat) / 4
+    np.testing.assert_array_equal(place_on(config, points, flat, points[:9], quick=True), flat[:9])
+
+
+@pytest.mark.slow
+def test_the_command_takes_folders_and_data_sets_and_says_what_it_cannot_read(run, folder, fresh, tmp_path, capsys):
+    images, names = fresh
+    out = tmp_path / "out.json"
+    for row in range(60):
+        (tmp_path / "new" / names[row]).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(images[row]).save(tmp_path / "new" / names[row] / f"{row}.png")
+    (tmp_path / "new" / "<b>x").mkdir()
+    (tmp_path / "new" / "<b>x" / "text.png").write_text("text")
+    here = "--runs", folder
+    assert command("place", run.id, tmp_path / "new", tmp_path / "none.png", "--json", out, *here) == 1
+    said = capsys.readouterr()
+    assert "60 new images over the 596 test images" in said.out
+    assert "by very little" not in said.out
+    assert "none.png: There is no such file, and no data set of this name." in said.err
+    assert "text.png: A picture is a PNG" in said.err
+    written = json.loads(out.read_text())
+    assert len(written["images"]) == 60
+    assert written["labels"] == "given"
+    assert written["overall"]["sizes"] == [596, 60]
+    assert command("place", run.id, "digits", *here) == 2
+    assert "is what the map shows" in capsys.readouterr().err
+    assert command("place", run.id, "mnist", *here) == 2
+    assert "takes images of 8 × 8 pixels in gray; those of MNIST have 28 × 28" in capsys.readouterr().err
+    assert command("place", run.id, tmp_path / "none.png", *here) == 2
+
+
+@pytest.mark.slow
+def test_the_test_images_once_more_are_recognized(run, folder, tmp_path, capsys):
+    for row, image in enumerate(load("digits").test.images[:200]):
+        Image.fromarray(image).save(tmp_path / f"{row}.png")
+    command("place", run.id, tmp_path, "--runs", folder)
+    assert "nearer to the test images than chance allows" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_few_images_are_placed_without_a_test(run, fresh):
+    found = place(run, fresh[0][:3])
+    assert found.overall is None
+    assert found.classes == []
+    assert found.places.shape == (3, 2) or found.places.shape == (3, 3)
+    with pytest.raises(UserError, match="at least one image"):
+        place(run, fresh[0][:0])
+    begun = Runs(run.path.parent).create(run.config.replace(seed=44))
+    with pytest.raises(UserError, match="has no"):
+        place(begun, fresh[0])
+    Runs(run.path.parent).delete(begun.id)
