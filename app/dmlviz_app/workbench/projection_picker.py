@@ -117,7 +117,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         except UserError as error:
             ui.drop_projection(ui.view)
             ui.messages.say("map.form", error)
-        start_projection(ui, services, run_view)
+        start_projection(ui, services, run_view, resume=True)  # the same map goes on, as one whose worker was killed
 
     with st.form(f"view.{spec.name}", border=False):
         parameters = [clamp_parameter(spec, parameter, n, dimension) for parameter in spec.parameters]

@@ -168,3 +168,22 @@ def test_changing_the_view_animates_the_points(open_map):
     assert max(spreads) < 1.3
     page.evaluate("update({ view: 'live', query: null })")
     page.shows(view="live", step=600, points=3000)
+
+
+def test_no_sentence_covers_a_point_of_a_narrow_map(open_map):
+    page = open_map("?n=3000&autoplay=1", 390, 844, motion=False)
+    page.shows(state="finished")
+    height = page.locator(".stage").bounding_box()["height"]
+    page.evaluate(
+        """() => {
+          const alarm = { alarm: "collapsed", from: 0, until: null, sentence: "Embeddings have collapsed. ".repeat(4) };
+          map().playback.timeline.alarms.push({ ...alarm, remedies: ["a margin of 1"] });
+          update({ notices: ["The worker was killed. ".repeat(5)] });
+        }"""
+    )
+    page.locator(".alarm").wait_for()
+    page.rests()
+    assert page.locator(".stage").bounding_box()["height"] > height  # what they take, a phone's map has beside
+    places = [page.place(item) for item in range(0, 3000, 10)]
+    boxes = [page.locator(part).bounding_box() for part in (".notices", ".alarm")]
+    assert not [y for _, y in places for box in boxes if box["y"] < y < box["y"] + box["height"]]

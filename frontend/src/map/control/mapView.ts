@@ -207,7 +207,9 @@ export class MapView {
       this.refresh();
     });
     this.observer.observe(layout.stage);
-    this.observer.observe(layout.colorControl.scale); // points make way for it
+    // Points make way for these.
+    const { strip, notices, alarm, colorControl } = layout;
+    for (const one of [colorControl.scale, strip, notices, alarm.node]) this.observer.observe(one);
     layout.root.addEventListener("keydown", (event) => actions.onKey(event));
     const touch = () => (touched = layout.root);
     for (const kind of ["focusin", "pointerdown"]) layout.root.addEventListener(kind, touch);

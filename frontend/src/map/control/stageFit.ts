@@ -24,7 +24,7 @@ interface Parts {
 
 /** Give the scene the size that its elements leave to it. */
 export function measureStage({
-  layout: { stage, root, legend, toolbar, bar },
+  layout: { stage, root, legend, toolbar, bar, strip, notices, alarm },
   scene,
   playback,
   state,
@@ -35,9 +35,16 @@ export function measureStage({
   const wide = width >= WIDE_PX;
   root.classList.toggle("narrow", !wide);
   root.classList.toggle("crowded", wide && legend.node.offsetWidth + toolbar.node.offsetWidth + 30 > width);
+  // Where it is narrow they lie over the whole width: the points stand between them, and a phone's map is higher.
+  const [above, below] = [notices, alarm.node].map(({ offsetHeight }) =>
+    wide || !offsetHeight ? 0 : offsetHeight + 8,
+  );
+  root.style.setProperty("--said-height", `${above + below}px`); // to the map's height in the style
+  const bottom = legend.node.offsetHeight + STRIP_PX + 18 + below;
   const insets = wide
     ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: STRIP_PX + 12 }
-    : { left: 18, right: 18, top: toolbar.node.offsetHeight + 20, bottom: legend.node.offsetHeight + STRIP_PX + 18 };
+    : { left: 18, right: 18, top: toolbar.node.offsetHeight + 20 + above, bottom };
+  stage.style.setProperty("--strip-height", `${strip.offsetHeight}px`); // a long caption has two lines
   stage.style.setProperty("--legend-height", `${legend.node.offsetHeight}px`); // below the strip, where it is narrow
   stage.style.setProperty("--panel-height", `${Math.round(height) - 54}px`); // of the tools under "View"
   scene.resize(width, height, insets, scale);
