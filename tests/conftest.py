@@ -210,6 +210,11 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=place)
 
 
+def pytest_terminal_summary(terminalreporter, exitstatus, config):
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and config.getoption("quick"):
+        terminalreporter.write_line("All tests of these files are slow: run them without `quick`.")
+
+
 def pytest_collection_finish():
     """Keep what was imported out of garbage collections: Streamlit collects in full after each run of a page."""
     gc.collect()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Request, Response, expect
 
-from tests.browser.accessibility import accessibility_violations
+from tests.browser.accessibility import accessibility_violations, color_violations
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -127,6 +127,7 @@ def test_a_phone_has_what_a_hand_needs_at_the_bottom(visit, digits_run):
     end.scroll_into_view_if_needed()
     page.get_by_test_id("stMain").evaluate("node => node.scrollTo(0, node.scrollHeight)")
     until(lambda: bottom_of(end) <= bar.bounding_box()["y"], 60, "the bar hides the end")
+    assert color_violations(page, ("light",)) == []
 
 
 def bottom_of(part):

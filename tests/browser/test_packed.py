@@ -75,8 +75,11 @@ def test_a_selection_is_projected_alone_without_a_server_and_its_settings_move_i
     settings = page.locator(".map .settings")
     settings.get_by_label("Method").select_option("UMAP")
     expect(foot).to_contain_text(re.compile(r"UMAP.*of 10 neighbors survive"))
+    places = "root => [...root.map.scene.places().filter((place) => place)]"
+    before = person.map.evaluate(places)
     settings.get_by_label("Neighbors").press("ArrowRight")
     expect(settings.locator("output").first).to_have_text("16")
+    until(lambda: person.map.evaluate(places) != before, what="the points stand still")
     page.locator(".view > summary").click()
     page.locator("[data-tool=whole]").click()
     expect(caption).not_to_contain_text("alone")

@@ -20,33 +20,41 @@ pytestmark = pytest.mark.browser
 QUICK = "dataset=digits&net=mlp&steps=10"
 LONG = "dataset=digits&net=lenet&steps=20000"
 
+# Keeps each frame that is shown while a run trains: who asks now and then comes too late for a short training.
+NOTE_FRAMES = """root => {
+  root.frames = new Set();
+  const note = ({ run, frame, state }) => state === "running" && root.frames.add(`${run} ${frame}`);
+  new MutationObserver(() => note(root.dataset)).observe(root, { attributeFilter: ["data-frame"] });
+}"""
 CONFIDENCE = re.compile("Surely|Perhaps|Unlike anything here")
 
 
 def test_training_moves_the_map_without_a_jump(visit, runs):
     person = visit(motion=True)
-    run = person.train("dataset=digits&steps=120&seed=3")
-    frames = set()
-    until(lambda: frames.add(person.of_map("frame")) or len(frames) >= 5, what="the map does not move")
+    person.open("?dataset=digits&net=mlp&steps=60&seed=3")
+    person.map.evaluate(NOTE_FRAMES)
+    run = person.press_train()
     expect(person.words).to_contain_text(re.compile("step", re.IGNORECASE))
     person.map.locator(".overlay").hover()
     person.page.mouse.wheel(0, -300)
     person.map_has("state", "finished")
+    frames = person.map.evaluate("root => [...root.frames]")
+    assert sum(frame.startswith(run) for frame in frames) >= 3, f"the map does not move: {frames}"
     config = Runs(runs).get(run).config
-    assert config == TrainConfig(dataset="digits", steps=120, seed=3)
+    assert config == TrainConfig(dataset="digits", net="mlp", steps=60, seed=3)
     until(lambda: person.of_map("points") == "596")
     caption = person.page.locator(".scores .about p")
-    words = r"On all [\d,]+ test images, after 120 steps; validation: [\d,]+ images"
+    words = r"On all [\d,]+ test images, after 60 steps; validation: [\d,]+ images"
     expect(caption).to_contain_text(re.compile(words))
     expect(person.page.locator('.scores [data-score="precision_at_1"] [data-group="validation"]')).to_be_visible()
     assert float(person.score("precision_at_1")) > 0.9
     assert person.of_map("mounts") == "1"
-    expect(person.page.locator(".loss-curve")).to_have_attribute("data-points", "120")
+    expect(person.page.locator(".loss-curve")).to_have_attribute("data-points", "60")
     expect(person.page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
 
 
 def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_begun_again_and_asked(person, runs):
-    run = person.train("dataset=digits&net=mlp&steps=100000&snapshots=200&seed=2")
+    run = person.train("dataset=digits&net=mlp&steps=40000&seed=2")
     until(lambda: int(person.of_map("step") or 0) > 5)
     person.page.reload()
     person.map_has("ready", "true")
@@ -82,7 +90,7 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_begun
     expect(inspector).to_contain_text(asked)
     then = asked.search(inspector.inner_text()).group()
     until(lambda: then not in inspector.inner_text(), what="it is not asked again")
-    until(lambda: len(person.map.evaluate("root => root.map.marker.query?.trajectory ?? []")) > 2, what="no way")
+    until(lambda: len(person.map.evaluate("root => root.map.marker.query?.trajectory ?? []")) > 1, what="no way")
     until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
     person.press("Stop")
     person.map_has("state", "stopped")
@@ -227,11 +235,9 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     until(lambda: not person.map.evaluate("root => root.map.marker.to"), what="a star without a drawing")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_drawing_is_kept_found_again_after_a_reload_and_removed(visit, digits_run, width):
+def test_a_drawing_is_kept_found_again_after_a_reload_also_on_a_phone_and_removed(person, digits_run):
     from PIL import Image, ImageDraw
 
-    person = visit(width=width, theme="dark" if width == 390 else "light")
     page, inspector, kept = person.page, person.page.locator(".inspector"), person.page.locator(".gallery .pictures li")
 
     def draw(shift=0.0):
@@ -261,10 +267,13 @@ def test_a_drawing_is_kept_found_again_after_a_reload_and_removed(visit, digits_
     expect(inspector.locator("strong").first).to_have_text("Like your “<b>crown</b>”")
     places = "root => root.map.overlay.galleryPlaces(root.map.scene)"
     until(lambda: len(person.map.evaluate(places)) == 1, what="no mark on the map")
-    if width == 1280:
-        box, [place] = person.map.locator(".overlay").bounding_box(), person.map.evaluate(places)
-        page.mouse.move(box["x"] + place[0], box["y"] + place[1])
-        until(lambda: person.map.evaluate("root => root.map.overlay.parts.pointed().kept") == 0, what="no name there")
+    box, [place] = person.map.locator(".overlay").bounding_box(), person.map.evaluate(places)
+    page.mouse.move(box["x"] + place[0], box["y"] + place[1])
+    until(lambda: person.map.evaluate("root => root.map.overlay.parts.pointed().kept") == 0, what="no name there")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    draw()
+    expect(inspector.locator(".row.kept")).to_contain_text("<b>crown</b>")
     person.inspect("Upload")
     dot = Image.new("L", (90, 90), 255)
     ImageDraw.Draw(dot).ellipse((30, 30, 60, 60), fill=0)
@@ -387,36 +396,25 @@ def bomb(side):
 
 def test_points_move_while_a_person_drags_a_setting_and_the_map_is_drawn_with_it(person, digits_run):
     page, places = person.page, "root => [...root.map.scene.places().slice(0, 20)]"
-    for view, name, value in (("tsne", "Perplexity", "perplexity"), ("umap", "Min dist", "min_dist")):
-        if view == "tsne":
-            person.open(f"?run={digits_run.id}&view={view}")
-            person.map_has("view", re.compile("[0-9a-f]{16}"))
-            page.locator(".map .toolbar summary").click()
-        else:
-            drawn = person.of_map("view")
-            person.choose("UMAP")
-            person.map_has("view", re.compile(f"^(?!{drawn})[0-9a-f]{{16}}"))
-        person.map_has("state", "finished")
-        before = person.of_map("view")
-        slider = page.locator(f".map .settings input[aria-label='{name}']")
-        box = slider.bounding_box()
-        start = person.map.evaluate(places)
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.mouse.down()
-        page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=4)
-        until(lambda: person.map.evaluate("root => root.map.playback.moved !== null"), what="no points moved")
-        until(lambda start=start: person.map.evaluate(places) != start, what="the points stand still")
-        expect(page.locator(".map .caption")).to_contain_text("you move these")
-        person.map_has("view", before)
-        page.mouse.up()
-        expect(page).to_have_url(re.compile(f"view.{value}="))
-        person.map_has("state", "finished")
-        until(
-            lambda before=before: person.of_map("view") != before and person.of_map("ready") == "true",
-            what="no map was drawn",
-        )
-        until(lambda: person.map.evaluate("root => root.map.playback.moved === null"), what="what was moved stays")
-        expect(page.locator(".map .foot")).to_contain_text("of 10 neighbors")
+    person.open(f"?run={digits_run.id}&view=tsne&view.iterations=100")
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    person.map_has("state", "finished")
+    page.locator(".map .toolbar summary").click()
+    before, start = person.of_map("view"), person.map.evaluate(places)
+    box = page.locator(".map .settings input[aria-label='Perplexity']").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=4)
+    until(lambda: person.map.evaluate("root => root.map.playback.moved !== null"), what="no points moved")
+    until(lambda: person.map.evaluate(places) != start, what="the points stand still")
+    expect(page.locator(".map .caption")).to_contain_text("you move these")
+    person.map_has("view", before)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("view.perplexity="))
+    person.map_has("view", re.compile(f"^(?!{before})[0-9a-f]{{16}}"))
+    person.map_has("state", "finished")
+    until(lambda: person.map.evaluate("root => root.map.playback.moved === null"), what="what was moved stays")
+    expect(page.locator(".map .foot")).to_contain_text("of 10 neighbors")
 
 
 def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
