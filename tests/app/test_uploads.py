@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 import streamlit as st
 from dmlviz_app.explore.upload_dialog import without_flags
+from dmlviz_app.people.personal_jobs import PersonalJobs
 from dmlviz_app.server.uploads import UploadManager
 from PIL import Image
 from pyarrow import parquet
@@ -271,6 +272,20 @@ def epochs(page):
     """The choices of epochs; None without the field."""
     assert any(button.label == "Draw" for button in page.button)
     return next((box.options for box in page.selectbox if box.label == "Epoch"), None)
+
+
+def test_draw_goes_on_with_the_same_map(here, run, monkeypatch):
+    """One whose worker was killed has its layouts; the page promises that they stay."""
+    asked, project = [], PersonalJobs.project
+
+    def note(self, *args, **how):
+        asked.append(how)
+        project(self, *args, **how)
+
+    monkeypatch.setattr(PersonalJobs, "project", note)
+    page = open_page(run=run.id, view="pca")
+    next(button for button in page.button if button.label == "Draw").click().run()
+    assert asked[-1]["resume"]
 
 
 @pytest.mark.slow

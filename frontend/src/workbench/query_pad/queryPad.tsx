@@ -145,8 +145,8 @@ export function Pad({ name, hint, delay, send }: PadProps) {
       <div class="beside">
         <button data-do="undo" disabled={isEmpty} onClick={undo} children="Undo" />
         <button data-do="clear" disabled={isEmpty} onClick={() => change([])} children="Clear" />
-        <span class="hint">{isEmpty && hint}</span>
       </div>
+      <span class="hint">{isEmpty && hint}</span>
     </div>
   );
 }
