@@ -9,7 +9,7 @@ from dmlviz.errors import UserError
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 
 K = 5
-PERMUTATIONS = 999
+PERMUTATIONS = 499
 FEWEST = 5  # in each sample
 
 

@@ -112,7 +112,7 @@ def place(run: Run, images: np.ndarray, names: Sequence[str] = (), projection: P
 def _drifts(old: np.ndarray, labels: np.ndarray, new: np.ndarray, of_new: np.ndarray) -> list[ClassDrift]:
     counts = [np.bincount(ids[ids >= 0], minlength=int(labels.max(initial=0)) + 1) for ids in (labels, of_new)]
     names = np.flatnonzero((counts[0] >= FEWEST) & (counts[1][: len(counts[0])] >= FEWEST))
-    permutations = int(np.clip(100 * len(names) - 1, PERMUTATIONS, MOST_PERMUTATIONS))  # Holm multiplies by the number
+    permutations = int(np.clip(40 * len(names) - 1, PERMUTATIONS, MOST_PERMUTATIONS))  # Holm multiplies by the number
     parts = [pooled_neighbors(old[labels == name], new[of_new == name]) for name in names]
     tests = [two_sample_test(part, permutations) for part in parts]
     drifts = [
