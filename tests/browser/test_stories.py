@@ -17,9 +17,6 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.browser
 
-QUICK = "dataset=digits&net=mlp&steps=10"
-LONG = "dataset=digits&net=lenet&steps=20000"
-
 # Keeps each frame that is shown while a run trains: who asks now and then comes too late for a short training.
 NOTE_FRAMES = """root => {
   root.frames = new Set();
@@ -99,16 +96,15 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_begun
     person.press("Clear")
 
 
-def test_a_killed_worker_shows_a_message_and_the_next_run_trains(person, server, runs):
-    person.train(f"{LONG}&seed=5")
+def test_a_killed_worker_shows_a_message(person, server):
+    """That the next run trains is shown by each story that follows, on the same server."""
+    person.train("dataset=digits&net=mlp&steps=100000&seed=5")
     until(lambda: int(person.of_map("step") or 0) > 5)
     server.kill_workers()
     person.map_has("state", "failed")
     said = person.words.inner_text()
     assert len(said) > 20
     assert "Traceback" not in said
-    person.train(f"{QUICK}&seed=5")
-    person.map_has("state", "finished")
 
 
 def fits(part, height):
@@ -295,7 +291,7 @@ def test_a_drawing_is_kept_found_again_after_a_reload_also_on_a_phone_and_remove
     person.errors[:] = [error for error in person.errors if "422" not in error]  # of what is no picture
 
 
-def test_an_uploaded_image_is_answered_and_a_hostile_one_is_one_sentence(person, digits_run):
+def test_an_uploaded_image_is_answered_a_hostile_one_is_one_sentence_and_a_photograph_is_framed(person, digits_run):
     from PIL import Image, ImageDraw
 
     person.open(f"?run={digits_run.id}")
@@ -324,12 +320,9 @@ def test_an_uploaded_image_is_answered_and_a_hostile_one_is_one_sentence(person,
     put.set_input_files({"name": "seven.png", "mimeType": "image/png", "buffer": file.getvalue()})
     expect(refused).to_have_text("")
     expect(person.page.locator(".map")).to_be_visible()
-    person.errors[:] = [error for error in person.errors if "422" not in error]  # of the two that were refused
 
-
-def test_a_photograph_dropped_on_the_map_is_framed_and_the_answer_follows_the_frame(person, digits_run):
-    from PIL import Image, ImageDraw
-
+    # A photograph of two digits is dropped on the map, and the answer follows its frame.
+    person.inspect("Selected")
     photograph = Image.new("L", (1200, 900), 210)
     draw = ImageDraw.Draw(photograph)
     draw.line([(200, 250), (380, 250), (280, 600)], fill=40, width=44)  # a seven
@@ -337,7 +330,6 @@ def test_a_photograph_dropped_on_the_map_is_framed_and_the_answer_follows_the_fr
     noisy = np.asarray(photograph) + np.random.default_rng(0).normal(0, 4, (900, 1200))  # as of a camera
     file = io.BytesIO()
     Image.fromarray(np.clip(noisy, 0, 255).astype(np.uint8)).save(file, "JPEG")
-    person.open(f"?run={digits_run.id}")
     page = person.page
     page.evaluate(DROP, [person.map.element_handle(), base64.b64encode(file.getvalue()).decode()])
     inspector, framed = page.locator(".inspector"), page.locator(".framed")
@@ -370,7 +362,7 @@ def test_a_photograph_dropped_on_the_map_is_framed_and_the_answer_follows_the_fr
     until(lambda: not person.map.evaluate("root => root.map.marker.to"), what="a star without a query")
     person.inspect("Upload")
     until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star when the tab is open again")
-    person.errors[:] = [error for error in person.errors if "422" not in error]
+    person.errors[:] = [error for error in person.errors if "422" not in error]  # of what was refused, or is blank
 
 
 DROP = """([map, content]) => {
