@@ -94,6 +94,7 @@ def test_a_drawing_is_prepared_and_embedded_in_the_page_as_by_python(site, page)
         np.testing.assert_allclose(embedding, embed(run, expected[None])[0], atol=1e-4)
 
     box = page.locator(".query-pad canvas").bounding_box()
+    assert page.locator(".query-pad .hint").bounding_box()["width"] > 0.9 * box["width"]  # not a word a line beside it
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.waiting import until
+
 pytestmark = pytest.mark.browser
 
 
@@ -187,3 +189,13 @@ def test_no_sentence_covers_a_point_of_a_narrow_map(open_map):
     places = [page.place(item) for item in range(0, 3000, 10)]
     boxes = [page.locator(part).bounding_box() for part in (".notices", ".alarm")]
     assert not [y for _, y in places for box in boxes if box["y"] < y < box["y"] + box["height"]]
+
+
+def test_points_without_labels_have_no_errors_and_no_centers_to_be_colored_by(open_map):
+    page = open_map("?n=3000&autoplay=1", motion=False)
+    error = page.locator(".color-by option[value=error]")
+    assert not error.is_disabled()
+    own = "{ dataset: 'own', classes: ['no label'], labels: Array(3000).fill(0), labels_url: undefined }"
+    page.evaluate(f"update({own}); store.set({{ color: 'error' }})")
+    until(lambda: error.is_disabled() and "there are no labels" in error.get_attribute("title"))
+    assert page.tells("color") == "class"

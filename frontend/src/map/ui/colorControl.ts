@@ -1,5 +1,5 @@
 // Coloring of the points: the menu in the toolbar, the scale on the stage, the numbers behind it.
-import { ramp } from "../../lib/palette.ts";
+import { ramp, UNLABELED } from "../../lib/palette.ts";
 import { css } from "../../lib/theme.ts";
 import { context2d, h } from "../../lib/dom.ts";
 import { explain } from "../../lib/glossary.ts";
@@ -52,6 +52,8 @@ const CHOICES: Record<string, Choice> = {
   },
 };
 
+const OF_CLASSES = ["error", "center"]; // say nothing where nothing has a label
+
 // One address for all names, or one for each.
 const addressOf = (values: MapData["values"], name: string): string | undefined =>
   typeof values === "string" ? values.replace("{name}", name) : values?.[name];
@@ -100,13 +102,15 @@ export class ColorControl {
     if (data.columns_url !== this.columnsAddress) await this.listColumns(data.columns_url);
     // An address may name a column alone where no other choice is called so.
     const column = this.columns.find(({ name }) => COLUMN + name === color || (name === color && !(color in CHOICES)));
-    this.name = column ? COLUMN + column.name : color in CHOICES ? color : "class";
+    const known = (name: string) => !OF_CLASSES.includes(name) || model.classes.some((one) => one !== UNLABELED);
+    this.name = column ? COLUMN + column.name : color in CHOICES && known(color) ? color : "class";
     this.select.value = this.name;
     for (const option of this.select.options) {
       const { help = "", missing } = CHOICES[option.value] ?? {};
       const address = option.value === "error" ? data.nearest_url : addressOf(values, option.value);
-      option.disabled = missing !== undefined && address === undefined && option.value !== this.name;
-      option.title = option.disabled ? `${help}; ${missing}` : help;
+      const isKnown = known(option.value);
+      option.disabled = !isKnown || (missing !== undefined && address === undefined && option.value !== this.name);
+      option.title = option.disabled ? `${help}; ${isKnown ? missing : "there are no labels"}` : help;
     }
     if (column && data.column_url) return this.setColumn(column, data.column_url, model);
     const regrouped = model.groupBy(null);
