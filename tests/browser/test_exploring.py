@@ -44,6 +44,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     person.map_has("selected", str(len(failing)))
     expect(page).to_have_url(re.compile("select=digits"))  # Python's answer draws the inspector anew
     thumbs = inspector.locator(".thumb")
+    expect(thumbs).to_have_count(len(failing))
     assert {int(thumb.get_attribute("data-item") or -1) for thumb in thumbs.all()} == failing
     with page.expect_download() as waiting:
         inspector.get_by_text("Save as CSV").click()
