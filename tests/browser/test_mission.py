@@ -15,11 +15,11 @@ from tests.waiting import until
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 WALKS = [  # thousands of points cost Firefox half a minute, and a menu six seconds
-    ("tabs", "fashion_mnist", ("pca", "umap")),
+    ("tabs", "fashion_mnist", ("pca", "tsne", "umap")),
     ("firefox_tabs", "digits", ("pca",)),
 ]
 # So few that a walk takes seconds; all test images are on the map.
-FEW = {"umap": "view.iterations=10"}
+FEW = {"tsne": "view.iterations=50", "umap": "view.iterations=10"}
 SETTINGS = "net=mlp&steps=40&max_train_images=1000&num_snapshots=5"
 
 
@@ -93,3 +93,12 @@ def test_the_mission_from_the_first_page_to_the_export(
     until(lambda: file.stat().st_size > 500_000, what="too short a file")
     expect(to_pass_on).to_be_visible()  # the panel stays
     file.unlink()
+    if browser == "firefox_tabs":
+        return
+
+    page.goto(f"{person.url}/compare?a={run}")
+    expect(page.locator(".map[data-ready=true]").first).to_have_attribute("data-run", run)
+    page.goto(f"{person.url}/clean?run={run}")
+    page.get_by_role("button", name="Look through the training images").click()
+    expect(page.locator(".review")).to_have_attribute("data-ready", "true")
+    expect(page.locator(".review .row").first).to_be_visible()

@@ -125,6 +125,7 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
         "steps.json",
         "{figure}.json",
         "{name}.json",
+        "printed-and-measured.html",
         "sheet.html",  # which asks itself whether the person is a student
         "{rest:path}",
     }
