@@ -1,1 +1,0 @@
-export { threshold as default } from "../dmlviz.workbench/page-2631059aeb8b5540.js";
