@@ -180,10 +180,12 @@ export class StatePublisher {
     const {
       state,
       state: { data, pid },
+      playback,
       playback: { player, shown, entries, timeline },
       link,
       layout,
     } = this.parts;
+    if (!playback.isOf(data.run, pid)) return; // the last map of another run stands in, whose steps are not this one's
     const { playing } = player;
     const index = Math.floor(player.position);
     // A map that stopped following stands at its last layout, though the training goes on.
