@@ -1,1 +1,0 @@
-export { glossary as default } from "../dmlviz.workbench/page-e293e4b80e676ca6.js";

@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.workbench/page-70c9a89f0498e9f1.js";
