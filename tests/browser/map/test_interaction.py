@@ -147,3 +147,15 @@ def test_a_finger_taps_pans_and_pinches_on_a_phone(open_map):
     touch("touchEnd")
     page.rests()
     assert page.place(42) == pytest.approx((before[0] + 50, before[1] + 30), abs=6)
+
+
+def test_of_a_new_run_nothing_is_asked_before_its_map_has_a_step(open_map, until):
+    page, asked = open_map("?n=500"), []
+    page.shows(state="finished")
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate("store.set({ pinned: 3 })")
+    until(lambda: any("run500/neighbors/3.json" in url for url in asked), what="its neighbors are not asked for")
+    page.evaluate("update({ run: 'other', begun: 'now', events_url: 'dmlviz/nowhere' })")
+    page.shows(run="other", pinned="3", state="waiting")
+    page.wait_for_timeout(300)
+    assert not [url for url in asked if "other/neighbors" in url]
