@@ -274,6 +274,7 @@ def epochs(page):
     return next((box.options for box in page.selectbox if box.label == "Epoch"), None)
 
 
+@pytest.mark.slow
 def test_draw_goes_on_with_the_same_map(here, run, monkeypatch):
     """One whose worker was killed has its layouts; the page promises that they stay."""
     asked, project = [], PersonalJobs.project
