@@ -129,16 +129,16 @@ interface QueryPartsProps {
   ask: ((item: number) => Promise<OcclusionMaps>) | null;
 }
 
-/** Why a person's own picture is near to its nearest test image. */
+/** Why a person's own picture is near to its nearest test image, by the final net: not at an earlier step. */
 export function QueryParts({ data, ask }: QueryPartsProps) {
-  const { steps, neighbors, sprites } = data;
+  const { step, steps, neighbors, sprites } = data;
   const [ink, item] = [steps?.at(-1), neighbors[0]?.item];
-  if (!ask || !ink || item === undefined || !sprites?.urls.length) return null;
+  if (!ask || step !== undefined || !ink || item === undefined || !sprites?.urls.length) return null;
   return (
     <Parts
       key={`${ink.ink} ${item}`}
       ask={() => ask(item)}
-      label="Why is it near to the nearest?"
+      label="Why is it near to the nearest test image?"
       pictures={[<Picture {...ink} />, <Tile {...{ item, sprites }} />]}
     />
   );

@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-70c9a89f0498e9f1.js";

@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-70c9a89f0498e9f1.js";

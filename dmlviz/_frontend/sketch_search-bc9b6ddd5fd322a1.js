@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-70c9a89f0498e9f1.js";
