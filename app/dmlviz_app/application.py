@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 
@@ -46,6 +47,11 @@ def share_session_lock() -> None:
         object.__setattr__(self, "_lock", _locks.setdefault(id(state), threading.RLock()))
 
     SafeSessionState.__init__ = with_one_lock  # type: ignore[method-assign]
+
+
+def finish_scripts_of_left_pages() -> None:
+    """Let the script of a page that is left come to its end: Streamlit stops it, and discards the last click."""
+    AppSession.request_script_stop = lambda self: None  # type: ignore[method-assign]
 
 
 __all__ = ["PAGE", "Settings", "app_options", "build_app", "options", "serve"]
@@ -84,6 +90,7 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
     """Start the services and return the options of `st.App`; `on_ready` gets the address once the server answers."""
     raise_open_files()
     share_session_lock()
+    finish_scripts_of_left_pages()
     started = services.start_services(settings)
 
     @asynccontextmanager

@@ -1,6 +1,8 @@
 """A rerun that a newer one disturbs is repeated, and two threads of one session do not disturb each other's state."""
 
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -40,6 +42,48 @@ def test_two_threads_of_one_session_have_one_lock(monkeypatch):
     thread.join()
     assert not wrong
     assert SafeSessionState(SessionState(), lambda: None)._lock is not old._lock
+
+
+CLICKS = """
+import sys, time
+import streamlit as st
+from dmlviz_app.application import finish_scripts_of_left_pages
+from starlette.testclient import TestClient
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+finish_scripts_of_left_pages()
+page = sys.argv[1] + "/page.py"
+open(page, "w").write('''
+import streamlit as st
+def click():
+    st.session_state.clicked = True
+    print("stopped")
+st.button("Stop", on_click=click)
+for _ in range(50):
+    st.caption("more")
+''')
+with TestClient(st.App(page)) as client:
+    for number in range(20):
+        with client.websocket_connect("/_stcore/stream", subprotocols=["streamlit"]) as tab:
+            asked, told = BackMsg(rerun_script={"query_string": ""}), ForwardMsg()
+            tab.send_bytes(asked.SerializeToString())
+            while told.WhichOneof("type") != "script_finished":
+                told.ParseFromString(tab.receive_bytes())
+                if told.delta.new_element.button.id:
+                    click = {"id": told.delta.new_element.button.id, "trigger_value": True}
+            if number % 2:  # its script is at work
+                tab.send_bytes(asked.SerializeToString())
+            asked.rerun_script.widget_states.widgets.add(**click)
+            tab.send_bytes(asked.SerializeToString())
+    time.sleep(1)
+"""
+
+
+@pytest.mark.slow
+def test_a_click_is_done_where_the_tab_is_closed_at_once(tmp_path):
+    command = [sys.executable, "-c", CLICKS, str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.count("stopped") == 20
 
 
 @pytest.mark.parametrize("disturbed", ["iterating", "missing"])
