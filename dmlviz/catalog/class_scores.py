@@ -33,6 +33,16 @@ def scaled_cosine(
     return scores
 
 
+def nearest_center(
+    x: np.ndarray, labels: np.ndarray, classes: Sequence[int], params: Params, weights: Weights
+) -> np.ndarray:
+    """Return the cosine with the nearest of the `centers` of each class."""
+    scores: np.ndarray = (
+        by_weight(x, labels, classes, params, weights).reshape(len(x), -1, params["centers"]).max(axis=2)
+    )
+    return scores
+
+
 def soft_nearest_center(
     x: np.ndarray, labels: np.ndarray, classes: Sequence[int], params: Params, weights: Weights
 ) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlviz.catalog.class_scores import nearest_prototype, scaled_cosine, soft_nearest_center
+from dmlviz.catalog.class_scores import nearest_center, nearest_prototype, scaled_cosine, soft_nearest_center
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, Distance, PairThresholds, default_measure
 from dmlviz.catalog.parameters import (
     Catalog,
@@ -79,6 +79,8 @@ def _no_margin(params: Params) -> tuple[float, float, float]:
     return 1, 0, 0
 
 
+_ANGLE_NOTE = r" θ is <\theta_y°> and m <m°>: ψ(θ) = cos(θ + m), but cos θ − m sin m where θ + m > 180°."
+
 _CODE: dict[str, dict[str, Any]] = {
     "contrastive": {"thresholds": _between_margins},
     "contrastive_linear": {"thresholds": _between_margins},
@@ -112,8 +114,14 @@ _CODE: dict[str, dict[str, Any]] = {
     "cosface": _softmax(r"<s>(\cos <\theta_y°> - <m>)", angular_margins=lambda p: (1, 0, p["margin"])),
     "arcface": _softmax(
         r"<s>\cdot <\psi(\theta_y)>",
-        note=r" θ is <\theta_y°> and m <m°>: ψ(θ) = cos(θ + m), but cos θ − m sin m where θ + m > 180°.",
+        note=_ANGLE_NOTE,
         angular_margins=lambda p: (1, p["margin"], 0),
+    ),
+    "subcenter_arcface": _softmax(
+        r"<s>\cdot <\psi(\theta_y)>",
+        note=_ANGLE_NOTE,
+        angular_margins=lambda p: (1, p["margin"], 0),
+        class_scores=nearest_center,
     ),
     "combined_margin": _softmax(
         r"<s>\cdot <\psi(\theta_y)>",

@@ -73,7 +73,7 @@ class Loss(nn.Module):
     def loss_per_image(self) -> Tensor | None:
         """The terms of the last call where it was one an image, each of which counts (n); None otherwise."""
         part = self.last_parts[0] if len(self.last_parts) == 1 else None
-        if not isinstance(part, Terms) or part.values.ndim != 1 or len(part.values) != self._images:
+        if not isinstance(part, Terms) or part.term_of is not None or part.values.shape != (self._images,):
             return None
         every = part.mask is None or (part.mask.shape == part.values.shape and bool(part.mask.all()))
         return part.values if every else None

@@ -124,7 +124,10 @@ def _cos_of_whole_multiple(cosine: Float[Tensor, " n"], m1: int, m2: float) -> F
         sine_before, sine = sine, 2 * cosine * sine - sine_before
     if not m2:
         return multiple
-    return multiple * math.cos(m2) - safe_sqrt((1 - cosine) * (1 + cosine)) * sine * math.sin(m2)
+    squared = (1 - cosine) * (1 + cosine)
+    # Of a point on its weight no more than rounding is left, whose root has a slope of any size.
+    squared = torch.where(squared <= 4 * torch.finfo(cosine.dtype).eps, 0.0, squared)
+    return multiple * math.cos(m2) - safe_sqrt(squared) * sine * math.sin(m2)
 
 
 def _cos_of_multiple(cosine: Float[Tensor, " n"], m1: float, m2: float) -> Float[Tensor, " n"]:

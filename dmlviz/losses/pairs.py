@@ -1,5 +1,6 @@
 """Losses on pairs: every pair of the batch, or those that a miner lists."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -177,6 +178,32 @@ class LogisticPair(Loss):
 
         def numbers() -> Numbers:
             return {"g": self.gain, "b": self.bias, "o": o, r"f_i\cdot f_j": batch.pairs(products)[0]}
+
+        return Terms(softplus(torch.where(same, -o, o)), counts, self.reduction, smooth=True, numbers=numbers)
+
+
+@REGISTRY.register("siglip")
+class SigLip(Loss):
+    """log(1 + e^{−y o}), y = ±1, o = t · s + b, t = e^{t′} and b learned, from 10 and −10 on (Zhai et al. 2023).
+
+    `logistic_pair` on cosines instead of inner products, with a scale that stays positive and a start from "all pairs
+    differ". The paper sums over a row and divides by n; this is the mean of all pairs, which is n − 1 times smaller.
+    """
+
+    def __init__(self, *, reduction: str, **_: Any) -> None:
+        super().__init__()
+        self.reduction = reduction
+        self.log_scale = nn.Parameter(torch.tensor(math.log(10.0)))
+        self.bias = nn.Parameter(torch.tensor(-10.0))
+
+    def terms(self, batch: LossBatch) -> Terms:
+        """Return a term for each pair."""
+        s, same, counts = batch.pairs(batch.cosine())
+        scale, bias = self.log_scale.to(s.dtype).exp(), self.bias.to(s.dtype)
+        o = scale * s + bias
+
+        def numbers() -> Numbers:
+            return {"t": scale, "s": s, "b": bias, "o": o}
 
         return Terms(softplus(torch.where(same, -o, o)), counts, self.reduction, smooth=True, numbers=numbers)
 

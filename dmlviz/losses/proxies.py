@@ -19,6 +19,7 @@ from dmlviz.losses.class_weights import (
 from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.losses.terms import Numbers, Terms
 from dmlviz.ops.pairwise import clamp_range, cross_cosine, cross_distance, safe_norm
+from dmlviz.ops.reductions import masked_logsumexp, softplus
 
 implements = REGISTRY.register
 
@@ -86,11 +87,13 @@ class NormalizedSoftmax(ClassWeights):
 class AngleMargin(ClassWeights):
     """Cross-entropy of cosines, that of the image's own class made worse by margins; subclasses say the lengths."""
 
-    def __init__(
-        self, *, embedding_dim: int, num_classes: int, seed: int, m1: float = 1.0, m2: float = 0.0, m3: float = 0.0
-    ) -> None:
-        super().__init__(embedding_dim=embedding_dim, num_classes=num_classes, seed=seed)
+    def __init__(self, *, m1: float = 1.0, m2: float = 0.0, m3: float = 0.0, **sizes: int) -> None:
+        super().__init__(**sizes)
         self.margins = m1, m2, m3
+
+    def cosines(self, batch: LossBatch) -> Float[Tensor, "n classes"]:
+        """Return the cosine of each image with each class."""
+        return cross_cosine(batch.embeddings, self.weight)
 
     def scales(self, batch: LossBatch) -> Float[Tensor, "n classes"] | float:
         """Return what the cosines are multiplied by."""
@@ -98,7 +101,7 @@ class AngleMargin(ClassWeights):
 
     def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return ψ(θ) of the class's angle, and the lengths that multiply it."""
-        cosine = _own_cosine(self, batch)
+        cosine = self.cosines(batch).gather(1, batch.labels[:, None]).squeeze(1)
         return {
             r"\theta_y": degrees(cosine),
             r"\psi(\theta_y)": cos_with_margin(cosine, *self.margins),
@@ -108,7 +111,7 @@ class AngleMargin(ClassWeights):
 
     def scores(self, batch: LossBatch) -> Tensor:
         """Return the scaled cosines, that of the own class made worse by the margins."""
-        cosine = cross_cosine(batch.embeddings, self.weight)
+        cosine = self.cosines(batch)
         own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
         return self.scales(batch) * replace_at_label(cosine, batch.labels, cos_with_margin(own, *self.margins))
 
@@ -176,6 +179,53 @@ class ArcFace(CombinedMargin):
     def score_numbers(self, batch: LossBatch) -> Numbers:
         """Return those of the combined margin, and the margin in degrees."""
         return {**super().score_numbers(batch), "m": math.degrees(self.margins[1])}
+
+
+@implements("subcenter_arcface")
+class SubCenterArcFace(ArcFace):
+    """ArcFace on the cosine with the nearest of several centers of each class (Deng et al. 2020)."""
+
+    def __init__(self, *, centers: int, margin: float, scale: float, **sizes: int) -> None:
+        super().__init__(margin=margin, scale=scale, per_class=centers, **sizes)
+
+    def cosines(self, batch: LossBatch) -> Float[Tensor, "n classes"]:
+        """Return the cosine of each image with the nearest center of each class."""
+        return super().cosines(batch).unflatten(1, (self.num_classes, -1)).max(dim=2).values
+
+
+@implements("proxy_anchor")
+class ProxyAnchor(ClassWeights):
+    """(1/|P⁺|) Σ log(1 + Σ_p e^{−α(s−δ)}) + (1/|P|) Σ log(1 + Σ_n e^{α(s+δ)}) over proxies (Kim et al. 2020, eq. 4).
+
+    Each proxy is an anchor: p runs over the images of its class, n over all others; P⁺ are proxies with images here.
+    """
+
+    def __init__(self, *, alpha: float, margin: float, **sizes: int) -> None:
+        super().__init__(**sizes)
+        self.alpha, self.margin = alpha, margin
+
+    def terms(self, batch: LossBatch) -> Terms:
+        """Return a term for each proxy, whose mean is the loss."""
+        self.check_batch(batch)
+        cosine = cross_cosine(batch.embeddings, self.weight)
+        own = batch.labels[:, None] == torch.arange(self.num_classes, device=cosine.device)
+        pull = masked_logsumexp(-self.alpha * (cosine - self.margin), own, dim=0)
+        push = masked_logsumexp(self.alpha * (cosine + self.margin), ~own, dim=0)
+        present = own.any(dim=0).sum().to(cosine.dtype)
+        share = self.num_classes / present.clamp_min(1)
+
+        def numbers() -> Numbers:
+            return {
+                "|P|": float(self.num_classes),
+                "|P^+|": present,
+                r"\sum_p e^{-\alpha(s_p-\delta)}": pull.exp(),
+                r"\sum_n e^{\alpha(s_n+\delta)}": push.exp(),
+                "positives": own.sum(dim=0),
+                "negatives": (~own).sum(dim=0),
+            }
+
+        values = share * softplus(pull) + softplus(push)
+        return Terms(values, None, smooth=True, numbers=numbers, term_of=batch.labels)
 
 
 @implements("proxy_nca")

@@ -15,6 +15,7 @@ from dmlviz.ops.pairwise import safe_sqrt
 from dmlviz.ops.reductions import (
     masked_logsumexp,
     masked_max,
+    masked_mean,
     most_negative,
     reduce,
     softmax_gradient,
@@ -154,6 +155,35 @@ def nt_xent(batch: LossBatch, *, temperature: float, reduction: str) -> Terms:
         }
 
     return Terms(softplus(negatives[:, None] - s), batch.positive, reduction, smooth=True, numbers=numbers)
+
+
+@register_loss("decoupled_contrastive")
+def decoupled_contrastive(
+    batch: LossBatch, *, temperature: float, weighting: str, sigma: float, reduction: str
+) -> Terms:
+    """Log Σ_N e^{s_an/τ} − w s_ap/τ for each ordered positive pair: nt_xent without the pair itself in its sum.
+
+    Yeh et al. 2022, their eq. 5; w = 1, or 2 − e^{s_ap/σ} over its mean of all positive pairs (their eq. 6). There, an
+    image has one positive; of several, each is compared with the negatives alone.
+    """
+    s = batch.cosine()
+    counts = batch.positive & batch.has_both[:, None]
+    negatives = masked_logsumexp(s / temperature, batch.negative)
+    weight = torch.ones_like(s)
+    if weighting == "von_mises":
+        near = ((s - 1) / sigma).exp()
+        weight = 2 - near / masked_mean(near, counts).clamp_min(torch.finfo(s.dtype).tiny)
+
+    def numbers() -> Numbers:
+        return {
+            r"\sum_n e^{s_{an}/\tau}": negatives.exp()[:, None],
+            "w": weight,
+            "s_{ap}": s,
+            r"\tau": temperature,
+            "negatives": batch.negative.sum(dim=1, keepdim=True),
+        }
+
+    return Terms(negatives[:, None] - weight * s / temperature, counts, reduction, numbers=numbers)
 
 
 @register_loss("tuple_hinge")

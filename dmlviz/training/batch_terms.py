@@ -43,13 +43,13 @@ def term_places(part: Terms, batch: LossBatch, mined: MinedTuples, compares: str
     none = torch.zeros(len(rows), dtype=torch.bool)
     if layout == "images":
         return _those_that_count(every, first, none, counts)
-    if mined.kind == "classes" or layout == "unknown":
-        return every[:0], every[:0], none[:0]
     if layout == "groups":
         assert part.term_of is not None
         term = part.term_of[first]
-        together = (term >= 0) & (term == part.term_of[rows[:, 1]])
+        together = (term >= 0) & ((term == part.term_of[rows[:, 1]]) if mined.kind != "classes" else True)
         return _those_that_count(every[together], term[together], none[together], counts)
+    if mined.kind == "classes" or layout == "unknown":
+        return every[:0], every[:0], none[:0]
     if layout == "triplets":
         return (every, every, none) if len(part.values) == len(rows) else (every[:0], every[:0], none[:0])
     # The term of a pair counts in one direction or the other.

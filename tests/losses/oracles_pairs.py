@@ -144,6 +144,16 @@ def logistic(case, loss):
     )
 
 
+def siglip(case, loss):
+    def odds(i, j):
+        return loss.log_scale.exp() * case.s(i, j) + loss.bias
+
+    return mean(
+        [torch.log(1 + torch.exp(-odds(*pair))) for pair in case.P]
+        + [torch.log(1 + torch.exp(odds(*pair))) for pair in case.N]
+    )
+
+
 def decision_hinge(case, loss):
     def score(a, b):
         both = torch.cat([case.x[a], case.x[b]])
@@ -203,6 +213,7 @@ ORACLES = [
     ("circle", {"margin": 0.25, "gamma": 16}, circle(0.25, 16), DIRECTIONS),
     ("circle", {}, peer(pml.CircleLoss(m=0.4, gamma=80, reducer=AvgNonZeroReducer())), DIRECTIONS),
     ("logistic_pair", {}, logistic, ("permutation", "rotation")),
+    ("siglip", {}, siglip, DIRECTIONS),
     ("hinge_pair", {}, decision_hinge, ("permutation",)),
     ("hinge_pair", {"hidden": 5}, decision_hinge, ("permutation",)),
 ]

@@ -57,6 +57,21 @@ def angle_margin(m1, m2, m3, scale=None):
     return compute
 
 
+def proxy_anchor(alpha, margin):
+    def compute(case, loss):
+        pull, push, present = 0.0, 0.0, set(case.labels.tolist())
+        for c, proxy in enumerate(loss.weight):
+            s = [f @ proxy / (f.norm() * proxy.norm()) for f in case.x]
+            near = [one for one, label in zip(s, case.labels, strict=True) if label == c]
+            rest = [one for one, label in zip(s, case.labels, strict=True) if label != c]
+            push += torch.log(1 + sum(torch.exp(alpha * (one + margin)) for one in rest))
+            if c in present:
+                pull += torch.log(1 + sum(torch.exp(-alpha * (one - margin)) for one in near))
+        return pull / len(present) + push / len(loss.weight)
+
+    return compute
+
+
 def prototypical(support, power=2):
     def compute(case, _):
         classes = sorted(set(case.labels.tolist()))
@@ -85,12 +100,21 @@ ORACLES = [
     ("cosface", {}, peer("CosFaceLoss", margin=0.35, scale=64), DIRECTIONS),
     ("arcface", {}, peer("ArcFaceLoss", margin=math.degrees(0.5), scale=64), DIRECTIONS),
     ("arcface", {"margin": 1.2, "scale": 5}, peer("ArcFaceLoss", margin=math.degrees(1.2), scale=5), DIRECTIONS),
+    ("subcenter_arcface", {}, peer("SubCenterArcFaceLoss", margin=math.degrees(0.5), sub_centers=3), DIRECTIONS),
+    (
+        "subcenter_arcface",
+        {"centers": 2, "margin": 1.2, "scale": 5},
+        peer("SubCenterArcFaceLoss", margin=math.degrees(1.2), scale=5, sub_centers=2),
+        DIRECTIONS,
+    ),
     ("combined_margin", {}, angle_margin(1, 0.3, 0.2, 64), DIRECTIONS),
     ("combined_margin", {"m1": 3, "m2": 0.7, "m3": 0.1, "scale": 8}, angle_margin(3, 0.7, 0.1, 8), DIRECTIONS),
     ("combined_margin", {"m1": 0.9, "m2": 0.4, "m3": 0.15}, angle_margin(0.9, 0.4, 0.15, 64), DIRECTIONS),
     ("combined_margin", {"m1": 2.3, "m2": 0.7, "scale": 8}, angle_margin(2.3, 0.7, 0.2, 8), DIRECTIONS),
     ("combined_margin", {"m2": 1.5, "scale": 8}, angle_margin(1, 1.5, 0.2, 8), DIRECTIONS),
     ("proxy_nca", {}, peer("ProxyNCALoss", "proxies", lambda w: w, softmax_scale=9), DIRECTIONS),
+    ("proxy_anchor", {}, peer("ProxyAnchorLoss", "proxies", lambda w: w), DIRECTIONS),
+    ("proxy_anchor", {"alpha": 8, "margin": 0.3}, proxy_anchor(8, 0.3), DIRECTIONS),
     ("soft_triple", {}, peer("SoftTripleLoss", "fc"), DIRECTIONS),
     (
         "soft_triple",

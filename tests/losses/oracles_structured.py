@@ -128,6 +128,20 @@ def tuplet_margin(degrees, scale):
     return compute
 
 
+def decoupled(temperature, sigma=None):
+    def compute(case, _):
+        pairs = [(a, p) for a in case.anchors if case.negatives(a) for p in case.positives(a)]
+        near = [1.0 if sigma is None else torch.exp(case.s(a, p) / sigma) for a, p in pairs]
+        terms = []
+        for (a, p), one in zip(pairs, near, strict=True):
+            weight = 2 - one / mean(near)
+            push = torch.log(sum(torch.exp(case.s(a, n) / temperature) for n in case.negatives(a)))
+            terms.append(push - weight * case.s(a, p) / temperature)
+        return mean(terms)
+
+    return compute
+
+
 def fastap(bins):
     def compute(case, _):
         width = 4 / bins
@@ -156,6 +170,8 @@ def fastap(bins):
 ORACLES = [
     ("nt_xent", {}, peer(pml.NTXentLoss(temperature=0.1)), DIRECTIONS),
     ("nt_xent", {"temperature": 0.5}, peer(pml.NTXentLoss(temperature=0.5)), DIRECTIONS),
+    ("decoupled_contrastive", {}, decoupled(0.1), DIRECTIONS),
+    ("decoupled_contrastive", {"temperature": 0.5, "weighting": "von_mises"}, decoupled(0.5, 0.5), DIRECTIONS),
     ("tuple_hinge", {}, tuple_hinge(0.0), DIRECTIONS),
     ("tuple_hinge", {"margin": 0.5}, tuple_hinge(0.5), DIRECTIONS),
     ("tuplet_margin", {}, tuplet_margin(5.73, 64), DIRECTIONS),

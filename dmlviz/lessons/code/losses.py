@@ -115,6 +115,15 @@ def logistic_pair(x, y, gain, bias):
     return F.softplus(-sign * score)[once].mean()
 
 
+def siglip(x, y, log_scale, bias):
+    x = F.normalize(x)
+    score = log_scale.exp() * (x @ x.T) + bias  # both are learned with the net
+    same = y[:, None] == y
+    sign = torch.where(same, 1, -1)
+    once = torch.ones_like(same).triu(1)
+    return F.softplus(-sign * score)[once].mean()
+
+
 def hinge_pair(x, y, first, second, hidden_bias, score, bias):
     hidden = (x @ first)[:, None] + x @ second + hidden_bias  # n × n × units: a layer on both images
     o = F.relu(hidden) @ score + bias  # what the decision net says of each pair
@@ -222,6 +231,15 @@ def nt_xent(x, y, temperature=0.1):
     negatives = (e * ~same).sum(dim=1, keepdim=True)  # of each anchor
     p = e / (e + negatives)  # each positive against all negatives
     return -p[positive].log().mean()
+
+
+def decoupled_contrastive(x, y, temperature=0.1):
+    x = F.normalize(x)
+    s = x @ x.T / temperature
+    same = y[:, None] == y
+    positive = same.clone().fill_diagonal_(False)
+    negatives = s.masked_fill(same, -torch.inf).logsumexp(dim=1, keepdim=True)
+    return (negatives - s)[positive].mean()  # the positive is not in the sum
 
 
 def tuple_hinge(x, y, margin=0.0):
@@ -382,6 +400,17 @@ def arcface(x, y, weight, margin=0.5, scale=64.0):
     return F.cross_entropy(logits, y)
 
 
+def subcenter_arcface(x, y, weight, margin=0.5, scale=64.0, centers=3):
+    cos = F.normalize(x) @ F.normalize(weight).T
+    cos = cos.view(len(x), -1, centers).amax(dim=2)  # the nearest center of each class
+    own = cos.gather(1, y[:, None])
+    theta = torch.acos(own)
+    beyond = own - margin * math.sin(margin)  # where θ + m is more than 180°
+    own = torch.where(theta + margin < math.pi, torch.cos(theta + margin), beyond)
+    logits = scale * cos.scatter(1, y[:, None], own)
+    return F.cross_entropy(logits, y)
+
+
 def combined_margin(x, y, weight, m1=1.0, m2=0.3, m3=0.2, scale=64.0):
     cos = F.normalize(x) @ F.normalize(weight).T
     own = cos.gather(1, y[:, None])
@@ -397,6 +426,15 @@ def proxy_nca(x, y, weight, scale=3.0):
     x, proxies = scale * F.normalize(x), scale * F.normalize(weight)
     d2 = torch.cdist(x, proxies) ** 2
     return F.cross_entropy(-d2, y)
+
+
+def proxy_anchor(x, y, weight, alpha=32.0, margin=0.1):
+    cos = F.normalize(x) @ F.normalize(weight).T  # n images × C proxies
+    own = F.one_hot(y, len(weight))
+    pull = torch.log(1 + (torch.exp(-alpha * (cos - margin)) * own).sum(dim=0))  # one for each proxy
+    push = torch.log(1 + (torch.exp(alpha * (cos + margin)) * (1 - own)).sum(dim=0))
+    present = own.any(dim=0).sum()  # proxies with an image in the batch
+    return pull.sum() / present + push.mean()
 
 
 def soft_triple(x, y, weight, centers=10, la=20.0, gamma=0.1, margin=0.01):
