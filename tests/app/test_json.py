@@ -4,17 +4,21 @@ import json
 import re
 import shutil
 import sys
+from itertools import cycle
 from pathlib import Path
 
 import dmlviz_app
 import numpy as np
 import pytest
+from dmlviz_app import routes
 from dmlviz_app.server.headers import JSONResponse
 from safetensors.numpy import load_file, save_file
 from starlette.routing import Mount, Route
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from probe import OTHER, Probe, make_seed
+
+from dmlviz.export.look import KEYS
 
 
 def standard(text):
@@ -66,8 +70,6 @@ def addresses(routes, prefix, run):
 
 @pytest.mark.slow
 def test_every_answer_about_a_run_of_nan_is_json(probe):
-    from dmlviz_app import routes
-
     (run,) = (path.name for path in probe.folder.iterdir() if re.fullmatch("[0-9a-f]{16}", path.name))
     asked = [*addresses(routes.routes(), "", run)]
     assert len([path for path in asked if "/runs/" in path]) >= 9
@@ -91,9 +93,46 @@ ROUTES = {
     "runs/{run}/query?": {"sample": "none"},
     "runs/change": {"run": "{run}", "title": "x", "tags": [], "pinned": True, "visibility": "link", "deleted": False},
     "runs/{run}/cleaning/decisions": {"actions": [{"image": 10**9, "action": "tag", "label": None, "tag": "x"}]},
+    "runs/{run}/occlusion/0.json": {"sample": "none"},
+    "runs/{run}/gallery?name=x": {"drawing": {"side": 1, "strokes": 1, "ink": "AA=="}},
+    "runs/{run}/map": {"view": "live", "query": {"run": "{run}"}},
+    "runs/{run}/threshold": {"rate": 0.01},
+    "figures/contrastive.json": {"margin": 1.0},
     "classrooms/ABCD/place": {"page": "", "query": {}, "step": 1},
     "classrooms/ABCD/action": {"what": "lead", "on": True},
 }
+
+BODILESS = {"/runs/{run}/cleaning/search"}  # its body is not read
+FILES = {"/runs/{run}/rows.csv", "/uploads/data", "/uploads/weights", "/runs/import"}
+VALUES = [
+    "-1",
+    "x",
+    "9" * 30,
+    "1e308",
+    "nan",
+    "a" * 300,
+    "[",
+    "é",
+    "%00",
+    "%ff",
+    "%2e%2e",
+    "%0d%0a",
+    "~",
+    "null",
+    "[1]",
+]
+
+
+def known_routes():
+    """Every route, with the names of the parts of its address."""
+    (mount,) = routes.routes()
+    return [(route, re.findall(r"\{(\w+)", route.path)) for route in mount.routes]
+
+
+def query_names():
+    """Every name that a route reads in an address."""
+    sources = [path.read_text() for path in Path(dmlviz_app.__file__).parent.rglob("*.py")]
+    return {*KEYS, *re.findall(r'query_params\.get\("(\w+)"', "".join(sources))}
 
 
 @pytest.fixture
@@ -102,7 +141,7 @@ def post(client, here, run, monkeypatch):
     from dmlviz.errors import UserError
     from dmlviz.labs.registry import LABS
 
-    def refuse(question):
+    def refuse(question, timeout=0):
         raise UserError("The worker was asked.")
 
     monkeypatch.setattr(here.scheduler.inference_worker, "call", refuse)
@@ -116,7 +155,7 @@ def post(client, here, run, monkeypatch):
 
 
 def check(answer, what):
-    assert 400 <= answer.status_code < 500 or (answer.status_code == 200 and "error" not in answer.json()), what
+    assert 400 <= answer.status_code < 500 or (answer.status_code == 200 and "error" not in (answer.json() or {})), what
     if answer.status_code != 200:
         assert 5 < len(answer.json()["error"]) < 500, what
 
@@ -137,3 +176,44 @@ def test_a_body_of_other_types_is_refused_in_a_sentence(post, path):
 def test_a_body_that_is_no_json_is_refused_in_a_sentence(post, path):
     for text in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a": NaN', b"nul", b'"' + b"x" * 100 + b'"'):
         check(post(path, text), (path, text[:20]))
+
+
+def test_every_route_that_takes_a_body_is_among_those_asked():
+    takes = {route.path for route, _ in known_routes() if "POST" in route.methods}
+    asked = [path.format(run="a", lab="b").partition("?")[0] for path in ROUTES]
+    patterns = {path: re.sub(r"{\w+(:int)?}", "[^/]+", path) for path in takes - BODILESS - FILES}
+    missing = [path for path, pattern in patterns.items() if not any(re.fullmatch(pattern, f"/{one}") for one in asked)]
+    assert missing == []
+    assert takes >= BODILESS | FILES
+
+
+@pytest.mark.parametrize("path", sorted(FILES))
+def test_a_file_that_is_something_else_is_refused_in_a_sentence(post, path):
+    for content in (b"", b"{}", b"null", b"\xff" * 20, b"A", json.dumps(WRONG).encode()):
+        check(post(path[1:], content), (path, content))
+
+
+@pytest.mark.slow
+def test_no_part_of_an_address_of_another_kind_breaks_a_route(client, run, post):
+    right = {"run": run.id, "a": run.id, "b": run.id, "view": "live", "projection": "none", "dataset": "digits"}
+    for route, names in known_routes():
+        for name in names:
+            for value in VALUES:
+                parts = {one: right.get(one, "0") for one in names} | {name: value}
+                path = re.sub(r"\{(\w+)[^}]*\}", lambda match, parts=parts: parts[match[1]], route.path)
+                for method in route.methods - {"HEAD"}:
+                    answer = client.request(method, f"/dmlviz{path}")
+                    assert answer.status_code < 500 or route.path == "/health/ready", (method, path, answer.text)
+
+
+@pytest.mark.slow
+def test_no_value_in_an_address_of_another_kind_breaks_a_route(client, run, post):
+    right = {"run": run.id, "a": run.id, "b": run.id, "view": "live", "dataset": "digits", "format": "svg"}
+    values = cycle(VALUES)
+    for route, _ in known_routes():
+        if "GET" in route.methods and "events" not in route.path:
+            path = re.sub(r"\{(\w+)[^}]*\}", lambda match: right.get(match[1], "0"), route.path)
+            for name in sorted(query_names()):
+                address = f"/dmlviz{path}?{name}={next(values)}"
+                answer = client.get(address)
+                assert answer.status_code < 500 or route.path == "/health/ready", (address, answer.text)
