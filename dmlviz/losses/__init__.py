@@ -58,6 +58,7 @@ def _implementations() -> Mapping[str, Callable[..., Any]]:
         hierarchical,
         pairs,
         proxies,
+        rankings,
         structured,
         triplets,
         views,

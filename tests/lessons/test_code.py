@@ -78,7 +78,8 @@ def test_there_is_no_code_of_what_the_catalog_lacks(kind):
 @pytest.mark.parametrize("labels", BATCHES, ids=["equal classes", "unequal classes", "two classes"])
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_loss_has_the_value_and_the_gradients_of_dmlviz(name, labels):
-    x, y = batch(labels, equal=name != "tuplet_margin")  # an angle of 0 has no slope there
+    # An angle of 0 has no slope, and of two images in one place either comes first.
+    x, y = batch(labels, equal=name not in ("tuplet_margin", "roadmap"))
     x.requires_grad_()
     theirs = used("loss", name, x=x, y=y)["loss"].double()
     weights = dict(theirs.named_parameters())

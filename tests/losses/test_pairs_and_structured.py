@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from pytorch_metric_learning.losses import SmoothAPLoss
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -111,6 +112,15 @@ def test_no_tensor_grows_faster_than_the_square_of_the_batch(loss_name):
         value.backward()
     assert largest.numbers <= 16 * n * n, "a cube would hold n³ = 256 n² numbers"
     assert sum(kept.values()) <= 100 * n * n, "bytes kept for backward"
+
+
+def test_smooth_ap_that_counts_the_anchor_is_pytorch_metric_learnings():
+    x, labels = _batch()  # as many classes as images of each: theirs takes one number for the other
+    x.requires_grad_()
+    ours, theirs = losses.build("smooth_ap", temperature=0.1, count_anchor=True), SmoothAPLoss(0.1)
+    values = ours(x, labels), theirs(x, labels)
+    torch.testing.assert_close(*values, check_dtype=False)
+    torch.testing.assert_close(*(torch.autograd.grad(value, x)[0] for value in values), rtol=1e-5, atol=1e-7)
 
 
 def test_active_is_the_share_of_terms_that_pull():

@@ -326,6 +326,67 @@ def fastap(x, y, bins=10):
     return (1 - ap).mean()
 
 
+def smooth_ap(x, y, temperature=0.01):
+    x = F.normalize(x)
+    s = x @ x.T
+    before = torch.sigmoid((s[:, None, :] - s[:, :, None]) / temperature)  # [a, p, j]: is j nearer to a than p?
+    others = ~torch.eye(len(y), dtype=torch.bool)
+    before = before * others * others[:, None, :]  # neither p nor a itself
+    positive = (y[:, None] == y) & others
+    rank = 1 + before.sum(dim=2)
+    rank_of_positives = 1 + (before * positive[:, None, :]).sum(dim=2)
+    some = positive.any(dim=1)
+    ap = (positive * rank_of_positives / rank).sum(dim=1)[some] / positive.sum(dim=1)[some]
+    return (1 - ap).mean()
+
+
+def recall_at_k(x, y, k_max=16, temperature=0.01, k_temperature=1.0):
+    x = F.normalize(x)
+    s = x @ x.T
+    before = torch.sigmoid((s[:, None, :] - s[:, :, None]) / temperature)  # [a, p, j]: is j nearer to a than p?
+    others = ~torch.eye(len(y), dtype=torch.bool)
+    rank = 1 + (before * others * others[:, None, :]).sum(dim=2)
+    positive = (y[:, None] == y) & others
+    some = positive.any(dim=1)
+    count = positive.sum(dim=1)[some]
+    ks = [2**i for i in range(k_max.bit_length())]
+    within = [torch.sigmoid((k - rank) / k_temperature) for k in ks]  # is p among the first k?
+    recall = [(one * positive).sum(dim=1)[some] / count.clamp(max=k) for k, one in zip(ks, within, strict=True)]
+    return 1 - torch.stack(recall).mean()
+
+
+def roadmap(x, y, temperature=0.01, slope=100.0, delta=0.05, near=0.9, far=0.6, balance=0.5):
+    x = F.normalize(x)
+    s = x @ x.T
+    t = s[:, None, :] - s[:, :, None]  # [a, p, j]: by how much j is nearer to a than p
+    others = ~torch.eye(len(y), dtype=torch.bool)
+    same = y[:, None] == y
+    positive = same & others
+    rank_of_positives = 1 + ((t >= 0) & others & positive[:, None, :]).sum(dim=2)  # counted, without a gradient
+    line = slope * (t - delta) + torch.sigmoid(torch.tensor(delta / temperature)) + 0.5
+    curve = torch.sigmoid(t / temperature) + 0.5 * (t > 0)
+    negatives_before = (torch.where(t > delta, line, curve) * ~same[:, None, :]).sum(dim=2)
+    precision = rank_of_positives / (rank_of_positives + negatives_before)
+    some = positive.any(dim=1)
+    P, N = positive.sum(dim=1).clamp(min=1), (~same).sum(dim=1)
+    ap = (positive * precision).sum(dim=1) / P
+    calibration = (positive * F.relu(near - s)).sum(dim=1) / P + (~same * F.relu(s - far)).sum(dim=1) / N
+    return ((1 - balance) * (1 - ap) + balance * calibration)[some].mean()
+
+
+def ranked_list(x, y, alpha=1.2, margin=0.4, positive_temperature=0.0, negative_temperature=10.0, balance=0.5):
+    x = F.normalize(x)
+    d = torch.cdist(x, x)
+    same = y[:, None] == y
+    pull = F.relu(d - (alpha - margin)) * same.clone().fill_diagonal_(False)
+    push = F.relu(alpha - d) * ~same
+    w_p = torch.exp(positive_temperature * pull) * (pull > 0)  # only pairs that are wrong
+    w_n = torch.exp(negative_temperature * push) * (push > 0)
+    L_P = (w_p * pull).sum(dim=1) / w_p.sum(dim=1).clamp(min=1e-12)
+    L_N = (w_n * push).sum(dim=1) / w_n.sum(dim=1).clamp(min=1e-12)
+    return ((1 - balance) * L_P + balance * L_N).mean()
+
+
 def supcon(x, y, temperature=0.1):
     x = F.normalize(x)
     s = (x @ x.T / temperature).fill_diagonal_(-torch.inf)

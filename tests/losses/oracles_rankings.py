@@ -1,0 +1,126 @@
+"""Oracles of the losses on rankings: loops from the papers, and pytorch-metric-learning where it has one."""
+
+import torch
+from pytorch_metric_learning import losses as pml
+
+DIRECTIONS = ("permutation", "rotation", "scaling")
+
+
+def mean(values):
+    return sum(values) / max(len(values), 1)
+
+
+def sigmoid(t, temperature):
+    return 1 / (1 + torch.exp(-t / temperature))
+
+
+def ranks(case, a, p, step, positives):
+    """The rank of a positive among the positives, and what the negatives add to it."""
+    own = 1 + sum(step(case.s(a, j) - case.s(a, p)) for j in positives if j != p)
+    return own, sum(step(case.s(a, n) - case.s(a, p)) for n in case.negatives(a))
+
+
+def smooth_ap(temperature, count_anchor=False):
+    def compute(case, _):
+        terms = []
+        for a in case.anchors:
+            positives = case.positives(a) + ([a] if count_anchor else [])
+            if case.positives(a):
+                found = [ranks(case, a, p, lambda t: sigmoid(t, temperature), positives) for p in positives]
+                terms.append(1 - mean([own / (own + rest) for own, rest in found]))
+        return mean(terms)
+
+    return compute
+
+
+def recall_at_k(ks, temperature, k_temperature):
+    def compute(case, _):
+        terms = []
+        for a in case.anchors:
+            positives = case.positives(a)
+            if positives:
+                found = [sum(ranks(case, a, p, lambda t: sigmoid(t, temperature), positives)) for p in positives]
+                recall = [sum(sigmoid(k - r, k_temperature) for r in found) / min(k, len(positives)) for k in ks]
+                terms.append(1 - mean(recall))
+        return mean(terms)
+
+    return compute
+
+
+def roadmap(temperature, slope, delta, near, far, balance):
+    def bound(t):
+        if t <= 0:
+            return sigmoid(t, temperature)
+        if t <= delta:
+            return sigmoid(t, temperature) + 0.5
+        return slope * (t - delta) + sigmoid(torch.tensor(delta).double(), temperature) + 0.5
+
+    def compute(case, _):
+        terms = []
+        for a in case.anchors:
+            positives, negatives = case.positives(a), case.negatives(a)
+            if positives:
+                precision = []
+                for p in positives:
+                    own = 1 + sum(float(case.s(a, j) >= case.s(a, p)) for j in positives if j != p)
+                    precision.append(own / (own + sum(bound(case.s(a, n) - case.s(a, p)) for n in negatives)))
+                short = mean([(near - case.s(a, p)).relu() for p in positives])
+                beyond = mean([(case.s(a, n) - far).relu() for n in negatives])
+                terms.append((1 - balance) * (1 - mean(precision)) + balance * (short + beyond))
+        return mean(terms)
+
+    return compute
+
+
+def ranked_list(alpha, margin, positive_temperature, negative_temperature, balance):
+    def weighted(gaps, temperature):
+        wrong = [gap for gap in gaps if gap > 0]
+        weights = [torch.exp(temperature * gap) for gap in wrong]
+        return sum(w * gap for w, gap in zip(weights, wrong, strict=True)) / sum(weights) if wrong else 0.0
+
+    def compute(case, _):
+        terms = []
+        for a in case.anchors:
+            d = [(2 - 2 * case.s(a, j)).sqrt() if j != a else None for j in case.anchors]
+            pull = weighted([d[p] - (alpha - margin) for p in case.positives(a)], positive_temperature)
+            push = weighted([alpha - d[n] for n in case.negatives(a)], negative_temperature)
+            terms.append((1 - balance) * pull + balance * push)
+        return mean(terms)
+
+    return compute
+
+
+ORACLES = [
+    ("smooth_ap", {}, smooth_ap(0.01), DIRECTIONS),
+    ("smooth_ap", {"temperature": 0.2}, smooth_ap(0.2), DIRECTIONS),
+    ("smooth_ap", {"temperature": 0.1, "count_anchor": True}, smooth_ap(0.1, count_anchor=True), DIRECTIONS),
+    ("recall_at_k", {}, recall_at_k([1, 2, 4, 8, 16], 0.01, 1.0), DIRECTIONS),
+    (
+        "recall_at_k",
+        {"k_max": 7, "temperature": 0.2, "k_temperature": 0.5},
+        recall_at_k([1, 2, 4], 0.2, 0.5),
+        DIRECTIONS,
+    ),
+    ("roadmap", {}, roadmap(0.01, 100, 0.05, 0.9, 0.6, 0.5), DIRECTIONS),
+    (
+        "roadmap",
+        {"temperature": 0.1, "slope": 3, "delta": 0.2, "near": 0.7, "far": 0.1, "balance": 0.2},
+        roadmap(0.1, 3, 0.2, 0.7, 0.1, 0.2),
+        DIRECTIONS,
+    ),
+    ("ranked_list", {}, ranked_list(1.2, 0.4, 0, 10, 0.5), DIRECTIONS),
+    (
+        "ranked_list",
+        {"alpha": 1.5, "margin": 0.6, "positive_temperature": 3, "negative_temperature": 4, "balance": 0.3},
+        ranked_list(1.5, 0.6, 3, 4, 0.3),
+        DIRECTIONS,
+    ),
+    # Theirs adds 1e-5 to each weight.
+    (
+        "ranked_list",
+        {"negative_temperature": 4},
+        lambda case, _: pml.RankedListLoss(0.4, 4, alpha=1.2)(case.x, case.labels),
+        DIRECTIONS,
+        2e-4,
+    ),
+]
