@@ -12,6 +12,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.class_names import known_labels
 from dmlviz.errors import UserError
+from dmlviz.process_setup import lower_priority
 from dmlviz.runs.frames import Box, Frame, HysteresisBounds, Items
 from dmlviz.runs.projection_record import STOPPED_STATE
 from dmlviz.runs.record_writer import RecordWriter
@@ -31,6 +32,7 @@ from dmlviz.storage.run_schema.events import (
 FRAME_INTERVAL_S = 0.2  # between frames on disk; the browser interpolates
 LOOK_S = 0.02  # between two looks for a snapshot
 FOLLOW_INTERVAL_S = 0.15  # between layouts of one snapshot
+BEHIND_TRAINING = 4  # niceness, once there is a layout to look at
 FIRST_FRAMES, LATER_FRAMES, MOST_FRAMES = 6, 2, 8  # of a snapshot: at least of the first and of a later one, at most
 MEASURED = 700  # images that the quality of a frame of a replay is measured on
 
@@ -194,6 +196,8 @@ def _follow(
         elif layouts is not None:
             count, due = count + 1, time.monotonic() + FOLLOW_INTERVAL_S
             is_over = not _write_layout(frame_writer, run, shown, layouts)
+            if is_training:
+                lower_priority(below=BEHIND_TRAINING)
             if is_over or count >= (MOST_FRAMES if is_training else least):
                 layouts = None
         elif is_training:

@@ -6,6 +6,7 @@ Without a graphics card WebGL runs in software and is a worst case. Run with DML
 """
 
 import os
+import shutil
 import statistics
 import sys
 import threading
@@ -185,7 +186,9 @@ def main() -> None:
     base = f"http://127.0.0.1:{server.server_address[1]}/"
     print(f"{'points':>7} {'what':<22} {'ours ms':>8} {'plain ms':>9} {'ratio':>6}")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"), args=FLAGS
+        )
         for n in (2_000, 10_000, 60_000):
             for renderer in ("webgl2", "canvas"):
                 page = opened(browser, base, n, renderer)

@@ -44,7 +44,7 @@ export function createRenderer(
 
 const MAX_RATIO = 2.5; // device pixels a CSS pixel; more is not seen
 const SOFTWARE_FRAME_MS = 25; // where the processor draws: every second frame of a screen with 60 a second
-const BESIDE_TRAINING_MS = 45; // and every third while it also trains
+const BESIDE_TRAINING_MS = 62; // and every fourth while it also trains
 
 export interface SceneHooks {
   /** Draw what lies above the points; says whether there are pictures among it. */
