@@ -80,6 +80,7 @@ CORE = Part(
         "per_query": Kind("dmlviz.workers.answers:per_query", "answer"),
         "pixels": Kind("dmlviz.workers.answers:pixels", "answer"),
         "curves": Kind("dmlviz.workers.answers:curves", "answer"),
+        "new_batch": Kind("dmlviz.workers.answers:new_batch", "answer"),
         "training_page": Kind("dmlviz.workers.answers:training_page", "answer"),
         "embed": Kind("dmlviz.workers.questions:embed", "question"),
         "gallery": Kind("dmlviz.workers.questions:gallery", "question"),

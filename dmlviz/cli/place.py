@@ -12,20 +12,16 @@ from rich.table import Table
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.cli.export import finished_projection
-from dmlviz.data import data_root, load
+from dmlviz.data import data_root
 from dmlviz.data.class_names import short_names
 from dmlviz.errors import UserError
-from dmlviz.metrics.two_sample import TwoSampleTest
 from dmlviz.runs.gallery import read_named
-from dmlviz.runs.new_batch import FAR, NewBatch, place
+from dmlviz.runs.new_batch import SHOWN, NewBatch, images_of, place, sentences
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.files import atomic_write
-from dmlviz.storage.text import counted
 
 app = single_command_app()
-SHOWN = 10  # far images
-SURE, ALIKE, LITTLE = 0.05, 0.99, 0.55  # p-values; share of neighbors of one's own side
 
 
 @app.command("place")
@@ -67,21 +63,12 @@ def command(
 def _read(run: Run, what: list[str], root: Path) -> tuple[list[np.ndarray], list[str], list[str], list[str]]:
     """Return images, class names, what each is called, and why others could not be read."""
     images, names, titles, failures = list[np.ndarray](), list[str](), list[str](), list[str]()
-    own = DATASETS[run.config.dataset]
     for word in what:
         if word in DATASETS:
-            spec = DATASETS[word]
-            if word == own.name:
-                raise UserError(f"{spec.title} is what the map shows: give another data set, or files.")
-            if (spec.size, spec.channels) != (own.size, own.channels):
-                raise UserError(
-                    f"{run.title} takes images of {_shape(own)}; those of {spec.title} have {_shape(spec)}: give them "
-                    "as files, which are prepared."
-                )
-            part = load(word, root).test
-            images += [*part.images]
-            names += [spec.classes[label] if label >= 0 else "" for label in part.labels]
-            titles += [f"{word} {number}" for number in range(len(part.images))]
+            own_images, own_names = images_of(run, word, root)
+            images += [*own_images]
+            names += own_names
+            titles += [f"{word} {number}" for number in range(len(own_images))]
         elif not Path(word).exists():
             failures.append(f"{word}: There is no such file, and no data set of this name.")
         else:
@@ -93,10 +80,6 @@ def _read(run: Run, what: list[str], root: Path) -> tuple[list[np.ndarray], list
                 names.append(name)
                 titles.append(path)
     return images, names, titles, failures
-
-
-def _shape(spec: Any) -> str:
-    return f"{spec.size} × {spec.size} pixels in {'color' if spec.channels == 3 else 'gray'}"
 
 
 def _as_json(run: Run, batch: NewBatch, titles: list[str]) -> dict[str, Any]:
@@ -121,30 +104,14 @@ def _as_json(run: Run, batch: NewBatch, titles: list[str]) -> dict[str, Any]:
     }
 
 
-def _verdict(test: TwoSampleTest) -> str:
-    if test.p > ALIKE:
-        verdict = "They are nearer to the test images than chance allows: perhaps these once more, changed"
-    elif test.p > SURE:
-        verdict = "Nothing says that they are of another cloud"
-    else:
-        is_little = test.share < LITTLE and min(test.sizes) > 0.2 * max(
-            test.sizes
-        )  # few among many are hardly neighbors
-        verdict = "They are of another cloud" + (", by very little" if is_little else "")
-    own = f"{test.share:.1%} of the nearest neighbors are of one's own side, 50 % for one cloud"
-    return f"{verdict}: {own} (p {test.p:.2g})."
-
-
 def _print(run: Run, batch: NewBatch, titles: list[str]) -> None:
     console, classes = Console(highlight=False), short_names(DATASETS[run.config.dataset].classes)
-    old = 0 if run.labels is None else len(run.labels)
-    lines = [f"{counted(len(titles), 'new image')} over the {old:,} test images of {run.title}."]
-    if batch.overall is None:
-        lines.append("Too few images for a test: it needs five.")
-    else:
-        lines.append(_verdict(batch.overall))
-    for line in lines:
-        console.print(line, soft_wrap=True, markup=False)
+    for sentence in sentences(run, batch):
+        console.print(sentence, soft_wrap=True, markup=False)
+    for row in batch.far[:SHOWN]:
+        console.print(f"  {titles[row]}: {batch.distances[row]:.3g}", soft_wrap=True, markup=False)
+    if len(batch.far) > SHOWN:
+        console.print(f"  and {len(batch.far) - SHOWN:,} more: --json lists all.")
     if batch.classes:
         table = Table("class", "new", "test", "own side", "p", "p (Holm)", box=None, pad_edge=False)
         for one in batch.classes:
@@ -152,16 +119,3 @@ def _print(run: Run, batch: NewBatch, titles: list[str]) -> None:
             cells = f"{m:,}", f"{n:,}", f"{one.test.share:.1%}", f"{one.test.p:.2g}", f"{one.p:.2g}"
             table.add_row(classes[one.label], *cells)
         console.print(table, markup=False)
-        if not batch.labeled:
-            console.print("An image is counted for the class of the test images nearest to it.", soft_wrap=True)
-    if batch.unknown:
-        console.print(f"{counted(batch.unknown, 'image')} without a class of the run.", soft_wrap=True)
-    console.print(
-        f"{counted(len(batch.far), 'image')} farther than {batch.limit:.3g} from all test images, as 1 % of these are "
-        f"from each other: {(1 - FAR) * len(titles):.3g} would be usual.",
-        soft_wrap=True,
-    )
-    for row in batch.far[:SHOWN]:
-        console.print(f"  {titles[row]}: {batch.distances[row]:.3g}", soft_wrap=True, markup=False)
-    if len(batch.far) > SHOWN:
-        console.print(f"  and {len(batch.far) - SHOWN:,} more: --json lists all.")

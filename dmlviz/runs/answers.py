@@ -57,3 +57,18 @@ class PlacedGallery(TypedDict):
 
     places: dict[str, list[list[float]]]
     hints: list[str]
+
+
+class NewBatchContent(TypedDict):
+    """What the page shows of a new batch.
+
+    `labels` are the classes of the images; None where none has a class of the run. `said` are sentences; `classes` has
+    for each class that was tested its name, the numbers of new and of test images, the share of neighbors of one's own
+    side and the p-value by Holm; `far` are the first images that nothing is near to in a row, base64 of a PNG.
+    """
+
+    places: list[list[float]]
+    labels: list[int] | None
+    said: list[str]
+    classes: list[tuple[str, int, int, float, float]]
+    far: str

@@ -1,21 +1,30 @@
 """New images over the map of a run, which stays: where they lie, whether they are of the same cloud, what drifted."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data import load
+from dmlviz.data.class_names import short_names
 from dmlviz.errors import UserError
 from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.two_sample import FEWEST, PERMUTATIONS, TwoSampleTest, holm, pooled_neighbors, two_sample_test
 from dmlviz.projection.out_of_sample import place_on
+from dmlviz.runs.answers import NewBatchContent
 from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import ProjectionRun, Run
+from dmlviz.storage.text import counted
 
 FAR = 0.99  # of the test images are nearer to another one than a new image that nothing is near to
 MOST_BY_LOSS = 500  # on t-SNE and UMAP; more lie between their nearest neighbors, for the time it takes
 MOST_PERMUTATIONS = 9999
+SHOWN = 10  # far images
+SURE, ALIKE, LITTLE = 0.05, 0.99, 0.55  # p-values; share of neighbors of one's own side
 
 
 @dataclass(frozen=True)
@@ -107,6 +116,79 @@ def place(run: Run, images: np.ndarray, names: Sequence[str] = (), projection: P
         _drifts(old, known, new, of_new),
         int(np.count_nonzero(of_new < 0)) if labeled else 0,
     )
+
+
+def images_of(run: Run, dataset: str, root: Path | None = None) -> tuple[np.ndarray, list[str]]:
+    """Return the test images of a data set that lie over a run's map, and the name of each one's class, "" for none.
+
+    Raises:
+        UserError: If the map shows that data set, or the net takes other images.
+    """
+    own, spec = DATASETS[run.config.dataset], DATASETS[dataset]
+    if dataset == own.name:
+        raise UserError(f"{spec.title} is what the map shows: give another data set, or files.")
+    if not is_alike(own, spec):
+        raise UserError(
+            f"{run.title} takes images of {_shape(own)}; those of {spec.title} have {_shape(spec)}: give them "
+            "as files, which are prepared."
+        )
+    part = load(dataset, root).test
+    return part.images, [spec.classes[label] if label >= 0 else "" for label in part.labels]
+
+
+def is_alike(own: DatasetSpec, other: DatasetSpec) -> bool:
+    """Return whether a net takes the images of another data set as they are."""
+    shapes = [(spec.size, spec.channels, spec.features is None) for spec in (own, other)]
+    return shapes[0] == shapes[1] and shapes[0][2] and own.size > 0
+
+
+def verdict(test: TwoSampleTest) -> str:
+    """Return what a test of new images against test images says, in a sentence."""
+    if test.p > ALIKE:
+        said = "They are nearer to the test images than chance allows: perhaps these once more, changed"
+    elif test.p > SURE:
+        said = "Nothing says that they are of another cloud"
+    else:
+        few = min(test.sizes) <= 0.2 * max(test.sizes)  # few among many are hardly neighbors
+        said = "They are of another cloud" + ("" if few or test.share >= LITTLE else ", by very little")
+    own = f"{test.share:.1%} of the nearest neighbors are of one's own side, 50 % for one cloud"
+    return f"{said}: {own} (p {test.p:.2g})."
+
+
+def as_content(run: Run, images: np.ndarray, batch: NewBatch) -> NewBatchContent:
+    """Return what the page shows of a new batch of these images."""
+    from dmlviz.data.sprite_sheet import png_of  # loads Pillow
+
+    classes = short_names(DATASETS[run.config.dataset].classes)
+    return {
+        "places": [[float(f"{x:.4g}") for x in place] for place in batch.places],
+        "labels": batch.labels.tolist() if batch.labeled else None,
+        "said": sentences(run, batch),
+        "classes": [
+            (classes[one.label], one.test.sizes[1], one.test.sizes[0], one.test.share, one.p) for one in batch.classes
+        ],
+        "far": b64encode(png_of(images[far], len(far))).decode() if len(far := batch.far[:SHOWN]) else "",
+    }
+
+
+def sentences(run: Run, batch: NewBatch) -> list[str]:
+    """Return what a new batch is, whether it is of the same cloud, and how many of its images nothing is near to."""
+    count, old = len(batch.places), 0 if run.labels is None else len(run.labels)
+    said = [f"{counted(count, 'new image')} over the {old:,} test images of {run.title}."]
+    said.append("Too few images for a test: it needs five." if batch.overall is None else verdict(batch.overall))
+    if batch.classes and not batch.labeled:
+        said.append("An image is counted for the class of the test images nearest to it.")
+    if batch.unknown:
+        said.append(f"{counted(batch.unknown, 'image')} without a class of the run.")
+    said.append(
+        f"{counted(len(batch.far), 'image')} farther than {batch.limit:.3g} from all test images, as 1 % of these are "
+        f"from each other: {(1 - FAR) * count:.3g} would be usual."
+    )
+    return said
+
+
+def _shape(spec: DatasetSpec) -> str:
+    return f"{spec.size} × {spec.size} pixels in {'color' if spec.channels == 3 else 'gray'}"
 
 
 def _drifts(old: np.ndarray, labels: np.ndarray, new: np.ndarray, of_new: np.ndarray) -> list[ClassDrift]:

@@ -18,6 +18,7 @@ from dmlviz.jobs.job_record import AnswerRecord, Work
 from dmlviz.parts import kinds, lazy
 from dmlviz.process_setup import limit_further_resources
 from dmlviz.runs.archive import TOO_MUCH, export_run, unpack_run
+from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.neighbor_table import index_table, nearest_bytes
 from dmlviz.runs.per_query import keep_per_query, per_query_bytes
 from dmlviz.runs.point_values import point_values
@@ -159,6 +160,23 @@ def curves(target: Target, run: str, baseline: str, tracked: bool, path: str) ->
     from dmlviz.figures import baselines
 
     baselines.save(baselines.measure(baseline, Run(run), tracked, target.data_root), Path(path))
+    return ""
+
+
+def new_batch(target: Target, run: str, view: str | None, data: str | None, holders: list[str] | None) -> str:
+    """Write where the test images of a data set, or the kept pictures of `holders`, lie on a map, and what differs."""
+    from dmlviz.runs.new_batch import as_content, images_of, place
+
+    source = Run(run)
+    if data is not None:
+        images, names = images_of(source, data, target.data_root)
+    else:
+        kept = Gallery(source)
+        pictures = kept.pictures(holders and tuple(holders))
+        images = np.stack([kept.image(one.id) for one in pictures]) if pictures else np.empty(0)
+        names = [one.name for one in pictures]
+    batch = place(source, images, names, None if view is None else source.projection(view))
+    write_json(target.file, as_content(source, images, batch))
     return ""
 
 

@@ -6,16 +6,17 @@ import zipfile
 
 import numpy as np
 import pytest
-from dmlviz_app.answers.protocol import GalleryContent, QueryAnswer
+from dmlviz_app.answers.protocol import GalleryContent, NewBatchContent, QueryAnswer
 from PIL import Image
 from pydantic import TypeAdapter
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
 from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.store import Runs, bundled_runs
 from dmlviz.workers import questions
 
-CONTENT, ANSWER = TypeAdapter(GalleryContent), TypeAdapter(QueryAnswer)
+CONTENT, ANSWER, BATCH = TypeAdapter(GalleryContent), TypeAdapter(QueryAnswer), TypeAdapter(NewBatchContent)
 
 
 @pytest.fixture
@@ -108,6 +109,23 @@ def test_a_zip_is_taken_with_what_is_odd_in_it_and_given_back(gallery, trained):
         gallery("DELETE", f"/{id}")
     again = gallery("POST", "", content=exported).json()["pictures"]
     assert sorted(again) == sorted(content["pictures"])
+
+
+def test_kept_pictures_are_laid_over_the_map_and_compared_with_the_test_images(client, gallery, trained):
+    address, file = f"/dmlviz/runs/{trained.id}", io.BytesIO()
+    assert "at least one image" in client.get(f"{address}/new_batch.json").json()["error"]
+    train = load("digits").train
+    with zipfile.ZipFile(file, "w") as archive:
+        for row in range(12):
+            archive.writestr(f"{train.labels[row]}/{row}.png", png(train.images[row]))
+    kept = gallery("POST", "", content=file.getvalue()).json()
+    batch = BATCH.validate_python(client.get(f"{address}/new_batch.json").json(), strict=False)
+    assert batch["labels"] == [int(name) for _, name, _ in kept["pictures"]]
+    np.testing.assert_allclose(batch["places"], kept["places"]["live"], rtol=2e-3, atol=1e-3)
+    assert batch["said"][0].startswith("12 new images over the 596 test images of ")
+    assert {DATASETS[name].size for name in client.get(f"{address}/batches.json").json()} <= {8}
+    for query, words in [("data=nope", "no data set 'nope'"), ("view=0", "projection")]:
+        assert words in client.get(f"{address}/new_batch.json?{query}").json()["error"]
 
 
 def test_a_threshold_of_a_ready_made_run_is_kept_in_a_copy_and_a_damaged_one_takes_no_answer_away(

@@ -280,11 +280,15 @@ def test_a_drawing_is_kept_found_again_after_a_reload_also_on_a_phone_and_remove
         [{"name": name, "mimeType": "image/png", "buffer": content} for name, content in files]
     )
     inspector.locator(".keep input").fill("dot")
-    inspector.locator(".keep button").click()
+    inspector.get_by_role("button", name="Keep", exact=True).click()
     said = inspector.locator(".gallery .said")
     expect(said.locator("li")).to_have_count(3)
     expect(said).to_contain_text("text.png: A picture is a PNG")
     expect(kept).to_have_count(2)  # the same picture is kept once
+    page.locator(".new-batch select").select_option("")
+    page.locator(".new-batch button[type=submit]").click()
+    expect(page.locator(".new-batch .result")).to_contain_text("2 new images over the 596 test images")
+    assert len(person.map.evaluate("root => root.map.overlay.newBatchPlaces(root.map.scene)")) == 2
     for left in (1, 0):
         kept.first.get_by_role("button").click()
         expect(kept).to_have_count(left)

@@ -1,4 +1,4 @@
-"""The routes of a run's gallery: the pictures that a person keeps under names, on every map of the run."""
+"""The routes of a run's gallery: the pictures that a person keeps under names, and other new images on its maps."""
 
 import asyncio
 import io
@@ -15,6 +15,7 @@ from dmlviz.data.picture_hints import picture_hints
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.gallery import Gallery, checked_name, read_named
+from dmlviz.runs.new_batch import is_alike
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import counted
 from dmlviz_app.answers.protocol import GalleryContent
@@ -37,8 +38,10 @@ MAX_CHECKED = 50  # new pictures that are compared with the others of their name
 
 
 def routes() -> list[Route]:
-    """Return the routes of a gallery: its content, its pictures, what is kept and removed."""
+    """Return the routes of a gallery: its content, its pictures, what is kept and removed; and those of a new batch."""
     return [
+        Route("/runs/{run}/batches.json", batches),
+        Route("/runs/{run}/new_batch.json", new_batch),
         Route("/runs/{run}/gallery.json", content),
         Route("/runs/{run}/gallery.zip", archive),
         Route("/runs/{run}/gallery", keep, methods=["POST"]),
@@ -110,6 +113,33 @@ async def archive(request: Request) -> Response:
     await asyncio.to_thread(Gallery(run).export, file, services.runs.gallery_holders(run.id))
     headers = NO_STORE | {"Content-Disposition": f'attachment; filename="gallery-{run.id}.zip"'}
     return Response(file.getvalue(), media_type="application/zip", headers=headers)
+
+
+@access(Rule.RUN_READER)
+async def batches(request: Request) -> Response:
+    """Return the data sets on disk whose images a run's net takes as they are: {name: title}."""
+    services = personal(request)
+    own = DATASETS[services.runs.get(request.path_params["run"]).config.dataset]
+    names = await asyncio.to_thread(services.datasets.available)
+    alike = {name: DATASETS[name].title for name in names if name != own.name and is_alike(own, DATASETS[name])}
+    return JSONResponse(alike, headers=NO_STORE)
+
+
+@access(Rule.RUN_READER)
+async def new_batch(request: Request) -> Response:
+    """Place a data set (`?data=`), or else the kept pictures, on a map (`?view=`), as a `NewBatchContent`."""
+    services, run = personal(request), personal(request).runs.get(request.path_params["run"])
+    data, view = request.query_params.get("data"), request.query_params.get("view")
+    if data is not None and data not in await asyncio.to_thread(services.datasets.available):
+        raise UserError(f"There is no data set {data[:40]!r} here; choose another.")
+    if view is not None:
+        run.projection(view)  # raises for one that is not there
+    holders = services.runs.gallery_holders(run.id)
+    arguments = {"run": str(run.path.resolve()), "view": view, "data": data, "holders": holders}
+    order = services.answers.order("new_batch", run.id, **arguments)
+    async with services.answers.open(request, services.person.id, order) as record:
+        content = await asyncio.to_thread(record.result.read_bytes)
+    return Response(content, media_type="application/json", headers=NO_STORE)
 
 
 def _content(run: Run, services: Services, said: list[str] | None = None) -> GalleryContent:

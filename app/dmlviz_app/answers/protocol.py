@@ -6,6 +6,7 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from dmlviz.data.drawing import Drawing as Drawing
 from dmlviz.runs.answers import Logits as Logits
+from dmlviz.runs.answers import NewBatchContent as NewBatchContent
 from dmlviz_app.server.protocol import Ink, SpriteSheets
 
 

@@ -25,6 +25,14 @@ export interface PlacedGallery {
   places: Record<string, number[][]>;
 }
 
+/** Many new images over a map: their places, and their classes where they have any. */
+export interface PlacedBatch {
+  run: string;
+  view: string;
+  places: number[][];
+  labels: number[] | null;
+}
+
 /** The neighbors of what is pinned, or why there are none. */
 export interface PinnedNeighbors {
   run: string;
@@ -73,6 +81,7 @@ export interface BusEvents {
   neighbors: PinnedNeighbors;
   query: PlacedQuery | null;
   gallery: PlacedGallery | null;
+  "new-batch": PlacedBatch | null;
   ranks: MapRanks;
   /** Open the tab in which a person asks about a drawing. */
   "open-query": "Draw";

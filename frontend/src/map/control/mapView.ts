@@ -224,11 +224,19 @@ export class MapView {
       this.receiver.placeQuery();
       this.refresh();
     });
+    const redraw = () => {
+      refresh();
+      scene.invalidate();
+    };
     state.gallery = bus.last("gallery") ?? null;
     const gallery = bus.on("gallery", (placed) => {
       state.gallery = placed;
-      refresh();
-      scene.invalidate();
+      redraw();
+    });
+    state.newBatch = bus.last("new-batch") ?? null;
+    const newBatch = bus.on("new-batch", (placed) => {
+      state.newBatch = placed;
+      redraw();
     });
     const scored = bus.on("scored", ({ run, scores, note, sentence, course }) => {
       if (run !== state.data.run) return;
@@ -252,6 +260,7 @@ export class MapView {
       connectPanels(parts),
       query,
       gallery,
+      newBatch,
       scored,
       losses,
       neighbors,

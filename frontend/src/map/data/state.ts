@@ -1,5 +1,5 @@
 // Shared state of a map's parts: the server's props, the items, and what is looked at. It has no behavior.
-import type { PlacedGallery } from "../../lib/bus.ts";
+import type { PlacedBatch, PlacedGallery } from "../../lib/bus.ts";
 import { readTheme, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Sprites } from "../../lib/sprites.ts";
 import type { LayoutSettings } from "../../projection/live.ts";
@@ -29,6 +29,7 @@ export class MapState {
   queued = "";
   /** The pictures that are kept with the run. */
   gallery: PlacedGallery | null = null;
+  newBatch: PlacedBatch | null = null;
   /** Images that this page itself projects alone: packed bits, and how they are drawn. */
   alone: { bits: string; method: LayoutSettings["method"]; settings: LayoutSetting[] } | null = null;
   /** True if no point is in view. */

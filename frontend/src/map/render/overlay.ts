@@ -208,19 +208,45 @@ export function drawDiamonds(context: Context, places: Point[], theme: Theme, re
   context.restore();
 }
 
-function diamondOf(reach: number, fill: string, line: string, ratio: number): HTMLCanvasElement {
-  const key = ["diamond", reach, fill, line, ratio].join();
+/** A cross at a place, of a new image over the map. */
+export function drawCross(context: Context, [x, y]: Point, color: Rgb, theme: Theme, reach: number): void {
+  const [ground, line] = [css(theme.background), css(color)];
+  const stamp = stampOf("cross", reach, ground, line, devicePixelRatio, (mark) => {
+    for (const way of [1, -1]) {
+      mark.moveTo(-reach, -way * reach);
+      mark.lineTo(reach, way * reach);
+    }
+  });
+  const side = stamp.width / devicePixelRatio;
+  context.drawImage(stamp, x - side / 2, y - side / 2, side, side);
+}
+
+const diamondOf = (reach: number, fill: string, line: string, ratio: number): HTMLCanvasElement =>
+  stampOf("diamond", reach, fill, line, ratio, (mark) => {
+    mark.moveTo(0, -reach);
+    mark.lineTo(0.8 * reach, 0);
+    mark.lineTo(0, reach);
+    mark.lineTo(-0.8 * reach, 0);
+    mark.closePath();
+  });
+
+// A mark with an outline, drawn once: there may be thousands of them.
+function stampOf(
+  name: string,
+  reach: number,
+  fill: string,
+  line: string,
+  ratio: number,
+  trace: (mark: Context) => void,
+): HTMLCanvasElement {
+  const key = [name, reach, fill, line, ratio].join();
   const known = tags.get(key);
   if (known) return known;
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 2 * Math.ceil((reach + 3) * ratio);
   const context = context2d(canvas);
   context.setTransform(ratio, 0, 0, ratio, canvas.width / 2, canvas.width / 2);
-  context.moveTo(0, -reach);
-  context.lineTo(0.8 * reach, 0);
-  context.lineTo(0, reach);
-  context.lineTo(-0.8 * reach, 0);
-  context.closePath();
+  trace(context);
   for (const [width, color] of [
     [4, fill],
     [2, line],

@@ -38,6 +38,7 @@ export function isAstray({ camera, tween, t, settled, usable, port }: Scene): bo
 
 const NAMES_APART = 36; // pixels that the classes must span to be named
 const MANY_KEPT = 200; // pictures of a gallery, whose marks are smaller
+const MANY_NEW = 500; // images over the map, likewise
 const STAR_ANIMATION_S = 0.32;
 
 const spanOf = (values: number[]) => maxOf(values) - minOf(values);
@@ -95,6 +96,7 @@ export class OverlayRenderer {
     this.drawPictures(context, scene);
     if (state.names) this.drawNames(context, scene);
     if (state.model.pinned !== null) this.drawPin(context, scene, state.model.pinned);
+    this.drawNewBatch(context, scene);
     this.drawGallery(context, scene);
     this.drawQuery(context, scene);
     this.drawHover(context, scene);
@@ -240,12 +242,30 @@ export class OverlayRenderer {
 
   /** Where the kept pictures are on the stage: at the end of the run, where the map stands still. */
   galleryPlaces(scene: Scene): Point[] {
+    const { gallery, data } = this.parts.state;
+    return this.atEnd(scene, gallery?.run === data.run ? (gallery.places[data.view] ?? []) : []);
+  }
+
+  private atEnd(scene: Scene, places: number[][]): Point[] {
     const { state, playback, orbit } = this.parts;
-    const { gallery, data } = state;
     const entry = playback.shown;
-    if (gallery?.run !== data.run || momentOf(data.run) !== null) return [];
-    if (!entry || entry.provisional || entry.own) return [];
-    return (gallery.places[data.view] ?? []).map((place) => scene.toScreen(orbit.toPlane(place, scene.frame?.pivot)));
+    if (!entry || entry.provisional || entry.own || momentOf(state.data.run) !== null) return [];
+    return places.map((place) => scene.toScreen(orbit.toPlane(place, scene.frame?.pivot)));
+  }
+
+  /** Where the new images over the map are on the stage. */
+  newBatchPlaces(scene: Scene): Point[] {
+    const { newBatch, data } = this.parts.state;
+    return this.atEnd(scene, newBatch?.run === data.run && newBatch.view === data.view ? newBatch.places : []);
+  }
+
+  private drawNewBatch(context: Context, scene: Scene): void {
+    const { newBatch, colors, theme } = this.parts.state;
+    const places = this.newBatchPlaces(scene);
+    const reach = places.length > MANY_NEW ? 2.5 : 4;
+    places.forEach((place, i) => {
+      overlay.drawCross(context, place, colors[newBatch?.labels?.[i] ?? -1] ?? theme.text, theme, reach);
+    });
   }
 
   private drawQuery(context: Context, scene: Scene): void {

@@ -8,6 +8,7 @@ import type { OcclusionMaps, QueryAnswer, QuerySource } from "../../protocol.ts"
 import { Pad } from "../query_pad/queryPad.tsx";
 import { Asker, MAX_MB } from "./questions.ts";
 import { bodyOf, gallery, GalleryList, isZip, KeepLine, Said } from "./gallery.tsx";
+import { newBatch, NewBatchView } from "./newBatch.tsx";
 import { Camera, FileLabel, hasCamera } from "./camera.tsx";
 import { FrameEditor } from "./frameEditor.tsx";
 import { frameParameter } from "./frameGeometry.ts";
@@ -70,6 +71,8 @@ export class QueryPanel {
     this.source = source;
     gallery.onChange = this.listener;
     gallery.update(source);
+    newBatch.onChange = this.listener;
+    newBatch.update(source);
     if (source) for (const question of QUESTIONS) question.onChange = this.listener;
     this.render();
   }
@@ -83,7 +86,7 @@ export class QueryPanel {
   destroy(): void {
     draw(this.node, null);
     for (const question of QUESTIONS) if (question.onChange === this.listener) question.onChange = () => {};
-    if (gallery.onChange === this.listener) gallery.onChange = () => {};
+    for (const one of [gallery, newBatch]) if (one.onChange === this.listener) one.onChange = () => {};
     this.offs.forEach((off) => off());
     this.node.remove();
   }
@@ -118,10 +121,16 @@ export class QueryPanel {
     };
   }
 
-  /** Under the neighbors: what is kept. */
+  /** Under the neighbors: what is kept, and many pictures at once. */
   get galleryList() {
     const { source, question } = this;
-    return source && question && <GalleryList source={source} removed={() => question.askAgain(source)} />;
+    if (!source || !question) return null;
+    return (
+      <>
+        <GalleryList source={source} removed={() => question.askAgain(source)} />
+        {this.tab === "Upload" && <NewBatchView source={source} kept={gallery.content?.pictures.length ?? 0} />}
+      </>
+    );
   }
 
   private get question() {

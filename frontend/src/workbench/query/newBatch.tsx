@@ -1,0 +1,164 @@
+// Many new images over the map at once: a data set, or the kept pictures; and whether they are of the same cloud.
+import { bus } from "../../lib/bus.ts";
+import { grouped, messageOf, percent } from "../../lib/format.ts";
+import { TextButton } from "../../lib/panel.tsx";
+import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import type { NewBatchContent, QuerySource } from "../../protocol.ts";
+
+const FEW = 3; // classes, of which one reads without asking
+
+class NewBatch {
+  private about = "";
+  private asked: AbortController | null = null;
+  sets: Record<string, string> = {}; // titles by name
+  content: NewBatchContent | null = null;
+  trouble = "";
+  busy = "";
+  onChange: () => void = () => {};
+
+  /** Another run or map is shown: what lies on the one before goes. */
+  update(source: QuerySource | null): void {
+    const about = source?.view && !source.live ? `${source.run} ${source.view}` : "";
+    if (about === this.about) return;
+    this.about = about;
+    this.remove();
+    if (source && about)
+      void this.fetch<Record<string, string>>(source, "batches.json").then((sets) => this.offer(sets));
+  }
+
+  get isPossible(): boolean {
+    return this.about !== "";
+  }
+
+  /** Place a data set, or (empty) the kept pictures. */
+  async place(source: QuerySource, name: string): Promise<void> {
+    this.remove();
+    this.busy = "Placing …";
+    this.onChange();
+    const { about } = this;
+    const query = new URLSearchParams({
+      ...(name && { data: name }),
+      ...(source.view !== "live" && { view: source.view }),
+    });
+    const content = await this.fetch<NewBatchContent>(source, `new_batch.json?${query}`);
+    if (about !== this.about || !content) return;
+    [this.busy, this.content] = ["", content];
+    bus.emit("new-batch", {
+      run: source.run,
+      view: source.view,
+      places: content.places,
+      labels: content.labels ?? null,
+    });
+    this.onChange();
+  }
+
+  remove(): void {
+    this.asked?.abort();
+    [this.content, this.trouble, this.busy] = [null, "", ""];
+    bus.emit("new-batch", null);
+    this.onChange();
+  }
+
+  private offer(sets: Record<string, string> | null): void {
+    this.sets = sets ?? {};
+    this.onChange();
+  }
+
+  private async fetch<T>(source: QuerySource, path: string): Promise<T | null> {
+    const asked = (this.asked = new AbortController());
+    try {
+      const response = await fetchServer(`${ROUTES}/runs/${source.run}/${path}`, { signal: asked.signal });
+      if (!response.ok) throw await refusal(response, "The new images");
+      return (await response.json()) as T;
+    } catch (error) {
+      if (asked.signal.aborted) return null;
+      const words = error instanceof TypeError ? "The server did not answer; try again in a moment." : messageOf(error);
+      [this.busy, this.trouble] = ["", words];
+      this.onChange();
+      return null;
+    }
+  }
+}
+
+export const newBatch = new NewBatch();
+
+/** The line that places many images, and what is to be said of them. */
+export function NewBatchView({ source, kept }: { source: QuerySource; kept: number }) {
+  const { sets, content, trouble, busy } = newBatch;
+  const names = Object.entries(sets);
+  if (!newBatch.isPossible || (!kept && !names.length)) return null;
+  return (
+    <div class="gallery new-batch">
+      <form
+        class="keep quiet"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void newBatch.place(source, event.currentTarget.querySelector("select")?.value ?? "");
+        }}
+      >
+        <label>
+          Lay over this map{" "}
+          <select name="data">
+            {names.map(([name, title]) => (
+              <option value={name}>{title}</option>
+            ))}
+            {kept > 0 && <option value="">{`Your gallery (${grouped(kept)})`}</option>}
+          </select>
+        </label>
+        <button class="link" type="submit" disabled={Boolean(busy)} children="Place" />
+        {content && <TextButton onClick={() => newBatch.remove()}>Remove</TextButton>}
+      </form>
+      <p class="quiet" role="status">
+        {busy}
+      </p>
+      <p class="refused" role="alert">
+        {trouble}
+      </p>
+      {content && <Result content={content} />}
+    </div>
+  );
+}
+
+function Result({ content: { said, classes, far } }: { content: NewBatchContent }) {
+  return (
+    <div class="result">
+      {said.map((sentence) => (
+        <p>{sentence}</p>
+      ))}
+      {far && (
+        <img class="far-images" src={`data:image/png;base64,${far}`} alt="The first images that nothing is near to" />
+      )}
+      {classes.length > 0 && (
+        <details open={classes.length <= FEW}>
+          <summary>By class, those that drifted first</summary>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Class</th>
+                <th scope="col">New</th>
+                <th scope="col">Test</th>
+                <th scope="col" title="Nearest neighbors of one's own side; 50 % for one cloud">
+                  Own side
+                </th>
+                <th scope="col" title="By Holm, for all classes at once">
+                  p
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {classes.map(([name, fresh, test, share, p]) => (
+                <tr>
+                  <th scope="row">{name}</th>
+                  <td>{grouped(fresh)}</td>
+                  <td>{grouped(test)}</td>
+                  <td>{percent(share)}</td>
+                  <td>{p < 0.01 ? p.toExponential(0) : p.toFixed(2)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </details>
+      )}
+    </div>
+  );
+}
