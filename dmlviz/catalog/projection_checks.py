@@ -61,6 +61,11 @@ def neighbors_limit(n: int, dimension: int) -> dict[str, int]:
     return {"neighbors": max(2, n - 1)}
 
 
+def pairs_limit(n: int, dimension: int) -> dict[str, int]:
+    """Return a third of the other points: as many again are further ones, or nothing would push."""
+    return {"neighbors": max(1, (n - 1) // 3)}
+
+
 def check_scikit_learn(params: Params, dims: int, n: int, dimension: int) -> None:
     """Refuse what scikit-learn's t-SNE cannot draw."""
     if params["init"] == "pca" and dimension < dims:

@@ -75,6 +75,8 @@ PROJECTIONS = Catalog(
             },
             "tsne": {"limits": checks.perplexity_limit},
             "umap": {"limits": checks.neighbors_limit},
+            "pacmap": {"limits": checks.pairs_limit},
+            "localmap": {"limits": checks.pairs_limit},
         },
     ),
 )

@@ -4,13 +4,14 @@ from dmlviz.metrics import retrieval
 from dmlviz.ops import all_neighbors
 from dmlviz.ops.compiled import compiled
 from dmlviz.process_setup import lower_priority
-from dmlviz.projection import quality, tsne_descent, umap_forces
+from dmlviz.projection import pacmap, quality, tsne_descent, umap_forces
 
 _LOADERS = (
     all_neighbors.load_kernels,
     retrieval.load_kernels,
     tsne_descent.load_kernels,
     umap_forces.load_kernels,
+    pacmap.load_kernels,
     quality.load_kernels,
 )
 

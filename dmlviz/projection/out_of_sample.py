@@ -25,6 +25,7 @@ _NUM_STARTS = 15
 _STEPS = 60
 _BLOCK_ROWS = 64
 _EPS = 1e-3
+REACH = 10.0  # of LocalMAP: how far on the map a further point that is drawn anew may be
 
 
 def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: Any, quick: bool = False) -> np.ndarray:
@@ -120,6 +121,27 @@ class _UMAP:
         return _minimize(_umap_objective(low_dim, neighbors, strengths, *self._curve), low_dim, neighbors)
 
 
+@MODELS.register("pacmap")
+class _PaCMAP:
+    """The position of least PaCMAP loss in its last phase."""
+
+    is_local = False
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.num_neighbors = params["neighbors"]
+        self._further = params["neighbors"] * params["further_ratio"]
+
+    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+        return _minimize(_pacmap_objective(low_dim, neighbors, self._further, self.is_local), low_dim, neighbors)
+
+
+@MODELS.register("localmap")
+class _LocalMAP(_PaCMAP):
+    """The position of least LocalMAP loss in its last phase."""
+
+    is_local = True
+
+
 class _NeighborMean:
     """The mean of the nearest neighbors' positions, nearer ones counting more: for a projection without a model."""
 
@@ -176,6 +198,29 @@ def _umap_objective(low_dim: np.ndarray, neighbors: np.ndarray, strengths: np.nd
         pull = 2 * strengths[rows] * near_pow / (near * (1 + near_pow))
         push = rate[rows] * count / (far * (1 + far_pow))
         return value, 2 * b * (_weighted_sum(pull, to_near) - _weighted_sum(push, to_all))
+
+    return objective
+
+
+def _pacmap_objective(low_dim: np.ndarray, neighbors: np.ndarray, further: float, is_local: bool) -> Objective:
+    """Σ_j d_j / (10 + d_j) of the neighbors, and the mean of 1 / (1 + d_j) so many times, where d is 1 + |y − y_j|².
+
+    For LocalMAP the first sum is that whose gradient counts 5/√d_j times, and the mean is of points within reach.
+    """
+
+    def objective(y: np.ndarray, rows: slice, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
+        others, count = surroundings
+        to_near, near = _differences(y, low_dim[neighbors[rows]])
+        to_all, far = _differences(y, others)
+        near, far = 1 + near, 1 + far
+        value, pull = near / (10 + near), 10 / np.square(10 + near)
+        if is_local:
+            root, half = np.sqrt(near), REACH / 2
+            value, pull = half * (root / (10 + near) + np.arctan(root / 10**0.5) / 10**0.5), half / root * pull
+            count = count * (far <= 1 + REACH**2)
+        rate = further * count / np.maximum(count.sum(axis=1, keepdims=True), 1)
+        gradient = _weighted_sum(pull, to_near) - _weighted_sum(rate / np.square(1 + far), to_all)
+        return value.sum(axis=1) + (rate / (1 + far)).sum(axis=1), 2 * gradient
 
     return objective
 

@@ -253,7 +253,7 @@ def divergence(x, places, perplexity=30):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tsne", "umap"])
+@pytest.mark.parametrize("name", ["tsne", "umap", "pacmap", "localmap"])
 def test_a_map_is_as_good_as_that_of_dmlviz(name):
     x = load_digits().data[:110]  # of plain loops, whose time grows with the square
     theirs, own = used("projection", name, x=x)["places"], shown("projection", name)(x)

@@ -8,7 +8,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.projection import check, project
 
-METHODS = ["plane", "pca", "tsne", "umap"]
+METHODS = ["plane", "pca", "tsne", "umap", "pacmap", "localmap"]
 
 
 def points(n, d=2):
@@ -31,7 +31,7 @@ def test_a_map_of_one_point_is_refused(method, n):
         project(points(n), ProjectionConfig(method=method))
 
 
-@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("method", METHODS[2:])
 @pytest.mark.parametrize("value", [0.0, 0.3, 1e8])
 def test_a_collapsed_space_is_refused_and_named(method, value):
     with pytest.raises(UserError, match="All 200 embeddings are equal"):
@@ -40,12 +40,15 @@ def test_a_collapsed_space_is_refused_and_named(method, value):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 10, 15, 16, 50, 90])
 @pytest.mark.parametrize("d", [1, 5])
-@pytest.mark.parametrize(("method", "name"), [("tsne", "perplexity"), ("umap", "neighbors")])
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("tsne", "perplexity"), ("umap", "neighbors"), ("pacmap", "neighbors"), ("localmap", "neighbors")],
+)
 @pytest.mark.parametrize("distinct", [1.0, 0.5])
 def test_maps_of_few_points_or_columns_or_copies_are_drawn_with_what_they_allow(method, name, n, d, distinct):
     rows = np.resize(points(max(2, int(distinct * n)), d), (n, d))
     config = ProjectionConfig(method=method, params={"iterations": 10})
-    allowed = {"perplexity": max(1, n // 3), "neighbors": max(2, n - 1)}[name]
+    allowed = {"tsne": max(1, n // 3), "umap": max(2, n - 1)}.get(method, max(1, (n - 1) // 3))
     if allowed < config.params[name]:
         with pytest.warns(UserWarning, match=f"of {n} points is drawn with {name} = {allowed}: "):
             drawn = project(rows, config)

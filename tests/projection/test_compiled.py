@@ -14,11 +14,21 @@ from dmlviz.ops import all_neighbors
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.ops.neighbor_index import exact_table
 from dmlviz.ops.squared_distances import use_threads
-from dmlviz.projection import euclidean_form, project, projection_quality, quality, tsne_descent, umap, umap_forces
+from dmlviz.projection import (
+    euclidean_form,
+    pacmap,
+    project,
+    projection_quality,
+    quality,
+    tsne_descent,
+    umap,
+    umap_forces,
+)
 
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"iterations": 120}),
     ProjectionConfig(method="umap", params={"iterations": 40}),
+    *(ProjectionConfig(method=method, params={"iterations": 400}) for method in ("pacmap", "localmap")),
 ]
 SPACE = [config.replace(dims=3) for config in CONFIGS]
 
@@ -29,13 +39,14 @@ def ids(config: ProjectionConfig) -> str:
 
 @pytest.fixture
 def nothing_compiled(monkeypatch):
-    for module in (tsne_descent, umap):
+    for module in (tsne_descent, umap, pacmap):
         monkeypatch.setattr(module, "compiled", lambda load: None)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=ids)
 def test_a_map_is_the_same_on_any_number_of_threads(digits, config, monkeypatch):
-    monkeypatch.setattr(umap_forces, "_SHARED_FROM", 100)
+    for module in (umap_forces, pacmap):
+        monkeypatch.setattr(module, "_SHARED_FROM", 100)
     monkeypatch.setattr("dmlviz.projection.threads.available_cores", lambda: 4)
     maps = []
     for threads in (1, 2, 4):

@@ -8,6 +8,7 @@ from dmlviz.projection.progress import ProgressReporter
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"iterations": 120}),
     ProjectionConfig(method="umap", params={"iterations": 30}),
+    *(ProjectionConfig(method=method, params={"iterations": 90}) for method in ("pacmap", "localmap")),
 ]
 
 

@@ -12,7 +12,7 @@ from dmlviz.projection import LiveProjection, align, project, projection_quality
 
 DIGITS = load_digits().data[:480].astype(np.float32)
 MIXED = np.tanh(DIGITS @ np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32) / 200) * 10
-METHODS = ("pca", "tsne", "umap")
+METHODS = ("pca", "tsne", "umap", "pacmap", "localmap")
 
 
 def learning(share: float) -> np.ndarray:
@@ -33,7 +33,7 @@ def movement(before: np.ndarray, after: np.ndarray) -> float:
     return float(np.median(np.linalg.norm(after - before, axis=1)) / before.std())
 
 
-@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("method", METHODS[1:])
 def test_a_map_follows_a_net_that_learns_and_keeps_what_a_whole_one_keeps(method):
     follower = live(method)
     frames = [follower.update(learning(share)) for share in np.linspace(0, 1, 12)]
@@ -70,7 +70,7 @@ def test_who_looks_on_sees_frames_on_the_way_to_the_same_map_and_beyond(method):
         next(looked_on.frames(DIGITS[:1]))
 
 
-@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("method", METHODS[1:])
 def test_points_are_taken_away_and_added_by_their_ids(method):
     follower, rng = live(method), np.random.default_rng(1)
     first = follower.update(DIGITS[:400])
@@ -84,7 +84,7 @@ def test_points_are_taken_away_and_added_by_their_ids(method):
     assert by_number.coordinates.shape == (50, 2)
 
 
-@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("method", METHODS[1:])
 def test_no_point_flies_off_when_the_net_jumps(method):
     follower = live(method)
     for _ in range(2):
@@ -173,7 +173,7 @@ def test_attraction_leads_from_clusters_to_a_continuum_on_the_same_layout():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("method", METHODS[1:])
 def test_a_live_map_settles_into_that_of_all_points_in_its_place_and_as_good_as_from_scratch(method):
     rows = load_digits().data.astype(np.float32)
     follower = live(method)

@@ -7,7 +7,7 @@ from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection import place_on, project
 from dmlviz.projection.out_of_sample import FarFieldSummary
 
-METHODS = ["pca", "tsne", "umap"]
+METHODS = ["pca", "tsne", "umap", "pacmap", "localmap"]
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def test_a_point_of_the_map_lands_on_itself(digits, maps, method):
     np.testing.assert_allclose(drawn.place(digits[0][:600]), drawn.coordinates, atol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("method", METHODS[1:])
 def test_a_point_embedded_again_with_rounding_still_lands_on_itself(digits, maps, method):
     nearly = digits[0][:50] * (1 + 1e-6)
     assert (maps[method].place(nearly) == maps[method].coordinates[:50]).all()
@@ -45,7 +45,7 @@ def test_a_point_lands_there_alone_or_in_company(digits, maps, method):
     assert np.abs(alone - maps[method].place(new)).max() < 1e-3 * size
 
 
-@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("method", METHODS[1:])
 def test_new_points_land_among_their_class_and_their_neighbors(digits, maps, method):
     points, labels = digits
     placed = maps[method].place(points[600:])

@@ -13,6 +13,7 @@ from dmlviz.projection import project
 CONFIGS = [
     ProjectionConfig(method="tsne", params={"perplexity": 5, "iterations": 50}),
     ProjectionConfig(method="umap", params={"neighbors": 5, "iterations": 10}),
+    ProjectionConfig(method="pacmap", params={"neighbors": 5, "iterations": 20}),
 ]
 
 

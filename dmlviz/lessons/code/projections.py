@@ -88,3 +88,62 @@ def umap(x, neighbors=15, min_dist=0.1, iterations=200, seed=0):
         force = np.minimum(push, most) - 2 * np.minimum(pull, most)  # both ends of a link move
         places = places + rate * (force.sum(axis=1, keepdims=True) * places - force @ places)
     return places
+
+
+def pacmap(x, neighbors=10, phases=(100, 100, 250), seed=0):
+    n, rng = len(x), np.random.default_rng(seed)
+    d = cdist(x, x)
+    sigma = np.sort(d, axis=1)[:, 4:7].mean(axis=1)  # to the fourth to sixth neighbor
+    scaled = d**2 / (sigma[:, None] * sigma) + np.diag(np.full(n, np.inf))
+    near, mid, further = np.zeros((3, n, n))  # who is paired with whom
+    for i in range(n):
+        near[i, scaled[i].argsort()[:neighbors]] = 1
+        others = np.flatnonzero(np.arange(n) != i)
+        for _ in range(neighbors // 2):
+            six = rng.choice(others, 6, replace=False)
+            mid[i, six[d[i, six].argsort()[1]]] += 1  # the second nearest of six
+        strangers = rng.permutation(others[near[i, others] == 0])
+        further[i, strangers[: 2 * neighbors]] = 1
+    near, mid, further = near + near.T, mid + mid.T, further + further.T
+    centered = x - x.mean(axis=0)
+    places = centered @ np.linalg.svd(centered, full_matrices=False)[2][:2].T
+    places = 0.01 * places / places[:, 0].std()
+    mean, square = np.zeros((2, n, 2))
+    first, second, third = phases
+    for t in range(first + second + third):
+        w_near, w_mid = (2, 1000 - 997 * t / first) if t < first else (3, 3) if t < first + second else (1, 0)
+        d2 = 1 + cdist(places, places, "sqeuclidean")
+        pull = w_near * near * 10 / (10 + d2) ** 2 + w_mid * mid * 10000 / (10000 + d2) ** 2
+        force = pull - further / (1 + d2) ** 2
+        gradient = 2 * (force.sum(axis=1, keepdims=True) * places - force @ places)
+        mean = 0.9 * mean + 0.1 * gradient  # Adam, learning rate 1
+        square = 0.999 * square + 0.001 * gradient**2
+        steps = mean / (1 - 0.9 ** (t + 1)) / (np.sqrt(square / (1 - 0.999 ** (t + 1))) + 1e-7)
+        places = places - steps
+    return places
+
+
+def localmap(x, neighbors=10, iterations=250, reach=10.0, seed=0):
+    places = pacmap(x, neighbors, (100, 100, 0), seed)  # its first two phases
+    n, rng = len(x), np.random.default_rng(seed)
+    d = cdist(x, x)
+    sigma = np.sort(d, axis=1)[:, 4:7].mean(axis=1)
+    scaled = d**2 / (sigma[:, None] * sigma) + np.diag(np.full(n, np.inf))
+    near = np.zeros((n, n))
+    np.put_along_axis(near, scaled.argsort(axis=1)[:, :neighbors], 1, axis=1)
+    mean, square = np.zeros((n, 2)), np.ones((n, 2))
+    for t in range(iterations):
+        d2 = 1 + cdist(places, places, "sqeuclidean")
+        if t % 10 == 0:  # further points are drawn anew, from those nearby on the map
+            further = np.zeros((n, n))
+            for i in range(n):
+                nearby = (d2[i] <= 1 + reach**2) & (near[i] == 0) & (np.arange(n) != i)
+                further[i, rng.permutation(np.flatnonzero(nearby))[: 2 * neighbors]] = 1
+            further = further + further.T
+        pull = (near + near.T) * 10 / (10 + d2) ** 2 * reach / 2 / np.sqrt(d2)  # far pairs pull less
+        force = pull - further / (1 + d2) ** 2
+        gradient = 2 * (force.sum(axis=1, keepdims=True) * places - force @ places)
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient**2
+        places = places - mean / (np.sqrt(square) + 1e-7)
+    return places
