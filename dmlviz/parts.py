@@ -92,7 +92,11 @@ CORE = Part(
     commands=(
         Command("serve", "Open the app in the browser (the default command).", "dmlviz.cli.serve"),
         Command("train", "Train a net and save the run, for the app too.", "dmlviz.cli.train"),
-        Command("project", "Project a run's embeddings to 2-D or 3-D: PCA, t-SNE, UMAP.", "dmlviz.cli.project"),
+        Command(
+            "project",
+            "Project a run's embeddings to 2-D or 3-D: PCA, t-SNE, UMAP, PaCMAP, LocalMAP.",
+            "dmlviz.cli.project",
+        ),
         Command("evaluate", "Compute all metrics of a run.", "dmlviz.cli.evaluate"),
         Command("neighbors", "List the nearest neighbors of a test image.", "dmlviz.cli.neighbors"),
         Command("ask", "Name pictures by a run's net, or call them unknown.", "dmlviz.cli.ask"),

@@ -122,7 +122,7 @@ def declarations(method: str) -> list[ProjectionSpec]:
     return [specs[method] for specs in (PROJECTIONS, *OTHERS.values()) if method in specs]
 
 
-MOVING = ("perplexity", "attraction", "neighbors", "min_dist", "metric")
+MOVING = ("perplexity", "attraction", "neighbors", "min_dist", "mid_near_ratio", "further_ratio", "metric")
 LARGEST = 100  # perplexity or number of neighbors that the page takes on the way
 
 

@@ -60,7 +60,10 @@ def train(
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="title of the run")] = None,
     retrain: Annotated[bool, typer.Option("--retrain", help="train again even if this run exists")] = False,
     live: Annotated[
-        str | None, typer.Option(metavar="NAME", help="map that follows the training, as in the app: pca, tsne, umap")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="map that follows the training, as in the app: pca, tsne, umap, pacmap, localmap"
+        ),
     ] = None,
 ) -> None:
     """Train a net, print its scores, and save the run. Ctrl-C stops early and saves it too.

@@ -168,7 +168,8 @@ class ProjectionConfig(Config):
             object.__setattr__(self, "subset", pack_items(self.items))
         if self.follow and not self.declared.follows:
             raise UserError(
-                f"follow is for PCA, and t-SNE and UMAP by dmlviz; got {self.declared.title} by {self.engine}."
+                f"follow is for PCA, and for t-SNE, UMAP, PaCMAP and LocalMAP by dmlviz; got {self.declared.title} "
+                f"by {self.engine}."
             )
         if self.follow and self.step is not None:
             raise UserError(f"A map follows a training, or is of one step; got follow and step {self.step:,}.")

@@ -31,9 +31,10 @@ def show(
             without classes. Only with embeddings.
         images: The images (n), as `dmlviz.record` takes them. Only with embeddings.
         classes: Class names, by label. Only with embeddings.
-        projection: The map of a run or training: "pca", "tsne", "umap" or a `ProjectionConfig`, with a layout of each
-            snapshot, drawn by another process where it is not there; by default the one that follows a run that is on,
-            as of `dmlviz.record(…, projection="tsne")`, else the run's own view.
+        projection: The map of a run or training: "pca", "tsne", "umap", "pacmap", "localmap" or a
+            `ProjectionConfig`, with a layout of each snapshot, drawn by another process where it is not
+            there; by default the one that follows a run that is on, as of `dmlviz.record(…, projection="tsne")`, else
+            the run's own view.
         height: Height of the map in pixels.
         runs: The runs folder, for a training; by default that of the app.
         data: The data folder, for the images of a run; by default that of the app.

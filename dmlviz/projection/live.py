@@ -48,8 +48,8 @@ class LiveProjection:
     Every parameter of the method is an attribute, too, and may be set between updates: `live.perplexity = 50`.
 
     Args:
-        config: Method ("pca", "tsne" or "umap", also "plane" and "fan") and parameters; PCA by default. Its number of
-            iterations is that of `settle`.
+        config: Method ("pca", "tsne", "umap", "pacmap" or "localmap", also "plane" and "fan") and parameters; PCA by
+            default. Its number of iterations is that of `settle`.
         device: Torch device, for t-SNE.
 
     Raises:
@@ -82,8 +82,8 @@ class LiveProjection:
             name, value = "config", self.config.replace(params=self.config.params | {name: value})
         if name == "config" and not (value.declared.linear or implementation(value).updates[0]):
             raise UserError(
-                f"A live map is linear, or a t-SNE or UMAP by dmlviz itself; got {value.method} by {value.engine}: use "
-                "`project` for it."
+                f"A live map is linear, or drawn step by step by dmlviz itself; got {value.method} by {value.engine}: "
+                "use `project` for it."
             )
         self.__dict__[name] = value
 
@@ -113,7 +113,8 @@ class LiveProjection:
             ids: Which point each row is (n integers), where points are added or taken away; 0 to n − 1 by default. New
                 points begin where the map would place them.
             labels: Classes (n), for the class fan and a supervised UMAP.
-            iterations: Iterations of t-SNE or UMAP; by default 150 or 100 the first time, then 25 or 20.
+            iterations: Iterations of t-SNE or UMAP; by default 150 or 100 the first time, then 25 or 20; of PaCMAP and
+                LocalMAP 450 and 40.
             seconds: Go on for so long instead; equal calls then give no equal maps.
 
         Returns:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import pairwise
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -173,7 +173,9 @@ class Forces:
         self._helpers.share([partial(work, *part) for part in self._parts], lambda: None)
 
     @staticmethod
-    def _pull(kernels: ModuleType, y: np.ndarray, kinds: list, gradient: np.ndarray, start: int, stop: int) -> None:
+    def _pull(
+        kernels: ModuleType, y: np.ndarray, kinds: list[tuple[Any, ...]], gradient: np.ndarray, start: int, stop: int
+    ) -> None:
         for kind in kinds:
             kernels.pull(y, *kind, gradient, start, stop)
 

@@ -85,8 +85,9 @@ class Recording:
         steps: Steps of the whole training, for the progress bar; None if unknown.
         side: Largest side in pixels, 8 to 224, at which images are kept, as squares; by default 64.
         dataset: Title of the images. Runs of the same images and labels can be compared.
-        projection: A map that follows the training, with a layout of each snapshot: "pca", "tsne", "umap" or a
-            `ProjectionConfig`. A process of its own draws it, and settles it at the end; `run` waits for that.
+        projection: A map that follows the training, with a layout of each snapshot: "pca", "tsne", "umap", "pacmap",
+            "localmap" or a `ProjectionConfig`. A process of its own draws it, and settles it at the end; `run` waits
+            for that.
         runs: The runs folder; by default that of the app.
         data: The data folder, for the images; by default that of the app.
 

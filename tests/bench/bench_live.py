@@ -1,8 +1,8 @@
 """Live maps of a net that learns: `python tests/bench/bench_live.py [--dataset mnist] [--loss nt_xent] [--settle]`.
 
-Every snapshot of a training updates a t-SNE and a UMAP of the tracked images, on one thread. Printed are processor
-milliseconds of a frame and of its quality, the median movement in spreads of the map, and the neighbors kept beside
-those of a whole map; with `--settle` also the layout of all test images beside one from scratch.
+Every snapshot of a training updates a t-SNE and a UMAP (`--methods`) of the tracked images, on one thread. Printed are
+processor milliseconds of a frame and of its quality, the median movement in spreads of the map, and the neighbors kept
+beside those of a whole map; with `--settle` also the layout of all test images beside one from scratch.
 """
 
 import argparse
@@ -31,13 +31,14 @@ def main() -> None:
     parser.add_argument("--miner")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--settle", action="store_true")
+    parser.add_argument("--methods", default="tsne,umap")
     chosen = parser.parse_args()
     events = list(train(TrainConfig(dataset=chosen.dataset, loss=chosen.loss, miner=chosen.miner, steps=chosen.steps)))
     snapshots = [event for event in events if isinstance(event, Snapshot)]
     tracked = next(event.tracked_indices for event in events if isinstance(event, Started))
     embeddings = next(event.embeddings for event in events if isinstance(event, Finished))
     warnings.simplefilter("ignore")
-    for method in ("tsne", "umap"):
+    for method in chosen.methods.split(","):
         config = ProjectionConfig(method=method)
         live, before, rows = LiveProjection(config), None, []
         live.update(np.random.default_rng(0).standard_normal((1500, 8)))  # compiles

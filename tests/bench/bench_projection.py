@@ -1,7 +1,7 @@
-"""Maps of 10,000 × 64 embeddings of MNIST: ours against scikit-learn, openTSNE and umap-learn.
+"""Maps of 10,000 × 64 embeddings of MNIST: ours against scikit-learn, openTSNE, umap-learn and pacmap.
 
 `python tests/bench/bench_projection.py` compares the methods (ten minutes, most of them the peers'), `--peers` writes
-the table of cost against n in docs/MAPS.md instead, `--only tsne,umap` picks parts, `--only quality` compares
+the table of cost against n in docs/MAPS.md instead, `--only tsne,umap,pacmap` picks parts, `--only quality` compares
 our compiled loops with our torch loops on six sets. Every map is drawn in a
 process of its own with one thread, after a small one; times are that process's CPU seconds, so that a busy machine
 disturbs both sides alike. Quality is asserted before time. scikit-learn would use every core by default: against it the
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="the table of cost against the number of points")
     parser.add_argument("--limit", type=int, default=300, help="processor seconds for each cell of that table")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="the rows to write anew: numbers of points")
-    parser.add_argument("--job", nargs=4, metavar=("NAME", "IN", "OUT", "LIMIT"), help=argparse.SUPPRESS)
+    parser.add_argument("--job", nargs=5, metavar=("NAME", "IN", "OUT", "LIMIT", "SEED"), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.job:
         print(json.dumps(draw(*chosen.job)))
@@ -98,6 +98,42 @@ def bench_umap(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int
     no_worse(quality["umap"], quality["umap-learn"])
     asked(results["umap"]["cpu"] <= 8, "8 s for UMAP of 10,000")
     asked(4 * results["umap"]["process"] <= results["umap-learn"]["process"], "a quarter of umap-learn's cold process")
+
+
+def bench_pacmap(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
+    """PaCMAP and LocalMAP: as good as the authors' over five seeds, and no slower, on embeddings and on pixels."""
+    from dmlviz.data import load
+
+    sets = {"MNIST, embedded": (points, labels)}
+    for name in ("mnist", "fashion_mnist"):
+        test = load(name).test
+        sets[f"{name}, pixels"] = test.images.reshape(len(test.labels), -1).astype(np.float32) / 255, test.labels
+    for title, (values, classes) in sets.items():
+        for ours, theirs in (("pacmap", "authors' PaCMAP"), ("localmap", "authors' LocalMAP")):
+            figures: dict[str, dict[str, list[float]]] = {ours: {}, theirs: {}}
+            times: dict[str, list[float]] = {ours: [], theirs: []}
+            for seed in range(5):
+                for name, result in in_turn([ours, theirs], values, folder, rounds, seed).items():
+                    times[name].append(result["cpu"])
+                    for key, value in (scores(values, classes, result["map"]) | order(values, result["map"])).items():
+                        figures[name].setdefault(key, []).append(value)
+            for name in (ours, theirs):
+                text = "  ".join(
+                    f"{key} {np.mean(all_):.4f} ± {np.std(all_):.4f}" for key, all_ in figures[name].items()
+                )
+                print(f"{title:22s} {name:18s} {median(times[name]):6.2f} CPU s   {text}", flush=True)
+            no_worse(*({key: float(np.mean(all_)) for key, all_ in figures[name].items()} for name in (ours, theirs)))
+            asked(median(times[ours]) <= median(times[theirs]), "the authors' time")
+
+
+def order(points: np.ndarray, places: np.ndarray) -> dict[str, float]:
+    """The share of 200,000 random triplets whose order of distances is kept: the large picture."""
+    i, j, k = np.random.default_rng(0).integers(len(points), size=(3, 200_000))
+    nearer = [
+        np.linalg.norm(space[i] - space[j], axis=1) < np.linalg.norm(space[i] - space[k], axis=1)
+        for space in (points, places)
+    ]
+    return {"triplets": float((nearer[0] == nearer[1]).mean())}
 
 
 def bench_quality(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
@@ -181,7 +217,7 @@ def bench_placing(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: 
     from dmlviz.projection import place_on, project
 
     known, new = points[:9000], points[9000:]
-    for method in ("pca", "tsne", "umap"):
+    for method in ("pca", "tsne", "umap", "pacmap", "localmap"):
         config = ProjectionConfig(method=method)
         drawn = project(known, config).coordinates
         taken = timed(lambda config=config, drawn=drawn: place_on(config, known, drawn, new[:1]), 21)
@@ -215,7 +251,10 @@ COSTS = Path(__file__).parents[2] / "docs" / "MAPS.md"
 QUALITY_POINTS = 3_000
 SIZES = (2_000, 10_000, 60_000, 250_000)
 WARM_UP = {"umap-learn": 5_000}  # points of the first call, of which it compiles all that it needs
-METHODS = ("tsne", "openTSNE", "sklearn", "TorchDR t-SNE", "umap", "umap-learn", "TorchDR UMAP")
+METHODS = (
+    *("tsne", "openTSNE", "sklearn", "TorchDR t-SNE", "umap", "umap-learn", "TorchDR UMAP"),
+    *("pacmap", "authors' PaCMAP", "localmap", "authors' LocalMAP"),
+)
 BEGIN, END = "<!-- bench_projection.py --peers writes from here -->\n", "<!-- to here -->"  # the table in the docs
 HEAD = """
 Written by `python tests/bench/bench_projection.py --peers`: random clusters in 64 dimensions, each program's defaults,
@@ -271,20 +310,22 @@ def clusters(n: int) -> np.ndarray:
     return (0.6 * centers[rng.integers(10, size=n)] + rng.standard_normal((n, 64))).astype(np.float32)
 
 
-def run_job(name: str, folder: Path, limit: int = 0) -> "subprocess.CompletedProcess[str]":
+def run_job(name: str, folder: Path, limit: int = 0, seed: int = 0) -> "subprocess.CompletedProcess[str]":
     """Draw the points in the folder in a new process, in at most `limit` processor seconds after a small map."""
     files = [str(folder / "points.npy"), str(folder / f"{name}.npy")]
-    command = [sys.executable, "-W", "ignore", __file__, "--job", name, *files, str(limit)]
+    command = [sys.executable, "-W", "ignore", __file__, "--job", name, *files, str(limit), str(seed)]
     return subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False)
 
 
-def in_turn(names: list[str], points: np.ndarray, folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
+def in_turn(
+    names: list[str], points: np.ndarray, folder: Path, rounds: int, seed: int = 0
+) -> dict[str, dict[str, Any]]:
     """Draw with each method in turn, each time in a new process; the median of every figure, and the last map."""
     np.save(folder / "points.npy", points)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
-            done = run_job(name, folder)
+            done = run_job(name, folder, seed=seed)
             done.check_returncode()
             found[name].append(json.loads(done.stdout.splitlines()[-1]))
     return {
@@ -294,11 +335,11 @@ def in_turn(names: list[str], points: np.ndarray, folder: Path, rounds: int) -> 
     }
 
 
-def draw(name: str, source: str, target: str, limit: str) -> dict[str, float]:
+def draw(name: str, source: str, target: str, limit: str, seed: str) -> dict[str, float]:
     """Draw one map in this process: CPU and wall seconds of the projection, of the whole process, frames, memory."""
     points = np.load(source)
     frames: list[float] = []
-    fit = prepare(name, frames)
+    fit = prepare(name, frames, int(seed))
     fit(points[: WARM_UP.get(name, 1_000)])
     frames.clear()
     if int(limit):
@@ -321,9 +362,9 @@ def draw(name: str, source: str, target: str, limit: str) -> dict[str, float]:
     }
 
 
-def prepare(name: str, frames: list[float]) -> Any:
+def prepare(name: str, frames: list[float], seed: int) -> Any:
     """Import what the method needs, as a worker has it imported; return a function from points to places."""
-    if name in ("tsne", "umap"):
+    if name in ("tsne", "umap", "pacmap", "localmap"):
         import torch
 
         from dmlviz.config import ProjectionConfig
@@ -332,7 +373,7 @@ def prepare(name: str, frames: list[float]) -> Any:
 
         compile_all()
         torch.set_num_threads(1)
-        config = ProjectionConfig(method=name)
+        config = ProjectionConfig(method=name, seed=seed)
         on_frame = lambda *_: frames.append(time.perf_counter())  # noqa: E731
 
         def draw_and_measure(points: np.ndarray) -> np.ndarray:
@@ -346,6 +387,11 @@ def prepare(name: str, frames: list[float]) -> Any:
 
         method = torchdr.TSNE if name.endswith("t-SNE") else torchdr.UMAP
         return lambda points: np.asarray(method(random_state=0, backend="faiss").fit_transform(points))
+    if name.startswith("authors"):
+        import pacmap
+
+        method = pacmap.PaCMAP if name.endswith("PaCMAP") else pacmap.LocalMAP
+        return lambda points: method(random_state=seed).fit_transform(points.copy())
     if name == "openTSNE":
         import openTSNE
 

@@ -62,7 +62,7 @@ def test_a_map_follows_the_training_and_a_second_call_shows_it(run_cli, tmp_path
         assert all(text in output for text in (*words, "UMAP: trustworthiness", str(projection.path)))
     code, _, error = run_cli(*quick, "--live", "fan", "--runs", tmp_path)
     assert (code, error.count("\n")) == (2, 1)
-    assert "follow is for PCA, and t-SNE and UMAP" in error
+    assert "follow is for PCA, and for t-SNE, UMAP, PaCMAP" in error
 
 
 @pytest.mark.slow

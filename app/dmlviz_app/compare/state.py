@@ -79,10 +79,10 @@ class CompareState(UrlState):
         ask(PAGE, {"select": "" if selection is None else selection.encode})
 
     def select_twice(self, run: Run) -> None:
-        """Select two maps of one run: those that are chosen if they differ, otherwise the last two nonlinear ones."""
+        """Select two maps of one run: those that are chosen if they differ, otherwise the first two nonlinear ones."""
         names = list(view_titles(run))
         if self.view_a == self.view_b or not {self.view_a, self.view_b} <= set(names):
-            self.view_a, self.view_b = [name for name in names if name != LIVE and not PROJECTIONS[name].linear][-2:]
+            self.view_a, self.view_b = [name for name in names if name != LIVE and not PROJECTIONS[name].linear][:2]
         self.a = self.b = run.id
 
     def select(self, a: str | None, b: str | None) -> None:

@@ -99,9 +99,11 @@ def map_data(run_view: RunView) -> MapProps:
 def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
     """Return the settings that move the layout on the page, or why none does; empty where the map has none."""
     projection = run_view.projection
-    if projection is None or not PROJECTIONS[projection.config.method].in_page:
+    if projection is None:
         return []
-    config = projection.config
+    config, spec = projection.config, PROJECTIONS[projection.config.method]
+    if not spec.in_page and (not spec.resumable or config.dims == 3 or config.subset is not None):
+        return []
     if config.engine != OURS:
         return "Another program draws this map: its settings are under Parameters."
     if config.dims == 3:

@@ -47,6 +47,7 @@ export class LayoutMover {
     const step = follows ? playback.shown?.step : undefined;
     const key = [run, view, begun, step].join();
     if (state.alone || playback.moved || key === this.key || !playback.shown || !settings?.length) return;
+    if (!this.isMoved()) return;
     this.key = key;
     this.taken = this.take(this.address(step));
     this.taken.catch((error: unknown) => this.fail(messageOf(error)));
@@ -95,6 +96,7 @@ export class LayoutMover {
     if (state.alone) return this.setAlone(name, value);
     const asked = { values: this.changed, step: playback.shown?.step ?? null };
     if (done) this.changed = {};
+    if (!this.isMoved()) return done ? ask(asked) : undefined; // the server alone draws by this method
     this.taken.then(
       () => {
         if (!playback.moved) this.begin();
@@ -105,6 +107,10 @@ export class LayoutMover {
         if (done) ask(asked); // it is drawn, though it could not be moved
       },
     );
+  }
+
+  private isMoved(): boolean {
+    return (this.parts.state.data.picture?.method ?? "") in METHODS;
   }
 
   private setAlone(name: string, value: SettingValue): void {

@@ -1,4 +1,4 @@
-// The maps that a run can have, as buttons. The map is shown before the page hears of it: to draw a page of Streamlit's
+// The maps that a run can have, as buttons, and the last of them in a list. The map is shown before the page hears of it: to draw a page of Streamlit's
 // anew takes the browser as long as a first layout takes the server.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bus } from "../../lib/bus.ts";
@@ -7,6 +7,7 @@ import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { MapProps, ViewPickerProps } from "../../protocol.ts";
 import style from "./viewPicker.css";
 
+const BUTTONS = 4; // as many have room beside each other on a telephone
 const PAGE_AFTER_MS = 1000; // the page hears of it by then, whether the map is there or not
 
 export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
@@ -39,17 +40,35 @@ export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
     event.stopPropagation(); // the map has keys of its own
     (to as HTMLElement).focus();
   };
+  const names = Object.keys(views);
+  const listed = names.slice(BUTTONS);
+  const reached = listed.includes(shown) ? names[0] : shown; // by the tab key
   return (
-    <div class="views" role="radiogroup" aria-label="Projection" onKeyDown={onKeyDown}>
-      {Object.entries(views).map(([name, title]) => (
-        <button
-          role="radio"
-          aria-checked={name === shown}
-          tabIndex={name === shown ? 0 : -1}
-          onClick={() => pick(name)}
-          children={title}
-        />
-      ))}
+    <div class="picker">
+      <div class="views" role="radiogroup" aria-label="Projection" onKeyDown={onKeyDown}>
+        {names.slice(0, BUTTONS).map((name) => (
+          <button
+            role="radio"
+            aria-checked={name === shown}
+            tabIndex={name === reached ? 0 : -1}
+            onClick={() => pick(name)}
+            children={views[name]}
+          />
+        ))}
+      </div>
+      {listed.length > 0 && (
+        <select
+          aria-label="More projections"
+          class={listed.includes(shown) ? "shown" : ""}
+          value={listed.includes(shown) ? shown : ""}
+          onChange={({ currentTarget }) => pick(currentTarget.value)}
+        >
+          <option value="" hidden children="More" />
+          {listed.map((name) => (
+            <option value={name} children={views[name]} />
+          ))}
+        </select>
+      )}
     </div>
   );
 });
