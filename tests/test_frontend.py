@@ -102,3 +102,29 @@ def test_text_is_as_large_as_the_browser_is_told_to_make_it():
     config = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())
     usual = config["theme"]["baseFontSize"]  # Streamlit makes it the size of the whole page, in pixels
     assert f"--root-px: {usual};\n  font-size: {usual / 16:.1%} !important;" in sheets[-1].read_text()
+
+
+def luminance(color):
+    linear = [part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in color]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def mix(color, ground, share):
+    return [share * a + (1 - share) * b for a, b in zip(color, ground, strict=True)]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_gray_words_are_read_on_a_control_under_the_pointer_too(theme):
+    """4.5 : 1 on the ground, and on what a control has behind it while it is pointed at or chosen."""
+    given = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())["theme"][theme]
+    names = ("textColor", "backgroundColor", "primaryColor")
+    text, ground, accent = ([int(given[name][i : i + 2], 16) / 255 for i in (1, 3, 5)] for name in names)
+    grays = re.compile(r"(?:--muted|[^-]color): color-mix\(in srgb, var\(--(?:st-)?text(?:-color)?\) (\d+)%, ")
+    shares = [
+        int(share) / 100 for path in (SOURCES / "src").rglob("*.css") for share in grays.findall(path.read_text())
+    ]
+    assert len(shares) >= 4
+    for behind in (ground, mix(text, ground, 0.06), mix(accent, ground, 0.12)):
+        for share in shares:
+            light, dark = sorted((luminance(mix(text, ground, share)), luminance(behind)), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{share:.0%}"

@@ -197,7 +197,40 @@ describe("keys", () => {
       [field, button, page].map((node) => isTaken([node], play)),
       [true, true, false],
     );
-    assert.ok(KEYS.some(([keys]) => keys.includes("Ctrl+Z")));
+  });
+
+  const NAMES = {
+    Space: [" "],
+    "−": ["-"],
+    Esc: ["Escape"],
+    "Arrow keys": ["Up", "Down", "Left", "Right"].map((way) => `Arrow${way}`),
+  };
+  const press = (key, ctrlKey = false) => JSON.stringify(keyAction({ key, code: "", ctrlKey }));
+
+  it("are all in Help, and all in Help do something", () => {
+    const listed = KEYS.flatMap(([keys]) =>
+      keys.split(" and ").flatMap((part) => (part === "," ? part : part.split(", "))),
+    );
+    const done = new Set(
+      listed.flatMap((name) =>
+        (NAMES[name] ?? [name]).map((key) => press(key.replace("Ctrl+", ""), key.startsWith("Ctrl+"))),
+      ),
+    );
+    assert.ok(!done.has("null"));
+    const keys = [...Array(95)].map((_, i) => String.fromCharCode(32 + i));
+    const named = ["Escape", "Home", "End", "PageUp", "PageDown", "Enter", "Delete", "Backspace", "Tab", "F1"];
+    const all = [...keys, ...named, ...NAMES["Arrow keys"]].flatMap((key) => [press(key), press(key, true)]);
+    assert.deepEqual(
+      all.filter((action) => action !== "null" && !done.has(action)),
+      [],
+    );
+  });
+
+  it("are the same with Caps Lock and on a keyboard of another alphabet", () => {
+    assert.deepEqual(keyAction({ key: "L", code: "KeyL" }), ["mode", "lasso"]);
+    assert.deepEqual(keyAction({ key: "д", code: "KeyL" }), ["mode", "lasso"]);
+    assert.deepEqual(keyAction({ key: "я", code: "KeyZ", ctrlKey: true }), ["undo"]);
+    assert.deepEqual(keyAction({ key: "ω", code: "KeyV" }), ["mode", "pan"]);
   });
 
   it("mean what the help says, and leave shortcuts of browser and page alone", () => {

@@ -35,14 +35,19 @@ export function isTaken(path: readonly EventTarget[], [name]: Action): boolean {
   );
 }
 
+type KeyPress = Pick<KeyboardEvent, "key" | "code" | "ctrlKey" | "metaKey" | "shiftKey">;
+
 /** The action of a key on the stage, or null for other keys. */
-export function keyAction(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey">): Action | null {
+export function keyAction(event: KeyPress): Action | null {
+  // A letter of another alphabet is where the Latin one is on its keyboard; Caps Lock changes nothing.
+  const key = event.key > "~" ? event.code.replace("Key", "") : event.key;
+  const name = key.length === 1 ? key.toLowerCase() : key;
   if (event.ctrlKey || event.metaKey) {
-    if (event.key.toLowerCase() === "z") return [event.shiftKey ? "redo" : "undo"];
-    return event.key === "y" ? ["redo"] : null;
+    if (name === "z") return [event.shiftKey ? "redo" : "undo"];
+    return name === "y" ? ["redo"] : null;
   }
   if (ARROWS[event.key]) return ["walk", ARROWS[event.key]];
-  switch (event.key) {
+  switch (name) {
     case " ":
       return ["play"];
     case "Escape":
