@@ -128,6 +128,15 @@ _CODE: dict[str, dict[str, Any]] = {
         note=r" θ is <\theta_y°>: ψ(θ) = cos(m₁θ + m₂) − m₃, continued so that it falls on beyond 180°.",
         angular_margins=lambda p: (p["m1"], p["m2"], p["m3"]),
     ),
+    "magface": _softmax(
+        r"<s>\cdot <\psi(\theta_y)>",
+        after=r" + <\lambda>\cdot <g(a)>",
+        note=r" θ is <\theta_y°> and ψ(θ) = cos(θ + m): at the length <a> the margin m is <m°>.",
+    ),
+    "adaface": _softmax(
+        r"<s>\cdot <\psi(\theta_y)>",
+        note=r" θ is <\theta_y°> and ψ(θ) = cos(θ − mq) − m(1 + q): the length of this image has the quality q = <q>.",
+    ),
     "proxy_nca": _softmax(r"-<\|\tilde f-\tilde p_y\|^2>", angular_margins=_no_margin),
     "soft_triple": _softmax(r"<\lambda>(<S_y> - <\delta>)", class_scores=soft_nearest_center),
     "center": _softmax(r"<w_y\cdot f> + <b_y>", after=r" + <\lambda>\cdot <\|f-c_y\|^2>"),

@@ -45,6 +45,12 @@ class Loss(nn.Module):
         """Return the tree of classes that the margins follow from, each node after its children; empty if none does."""
         return []
 
+    def after_step(self, batch: LabeledBatch) -> None:
+        """Renew what it keeps from batch to batch, its buffers; a training asks for this after each update.
+
+        Most losses keep nothing.
+        """
+
     @property
     def active(self) -> Tensor:
         """Share of the terms of the last call that were active, a scalar from 0 to 1; counted when asked for."""

@@ -115,6 +115,17 @@ def cos_with_margin(cosine: Float[Tensor, " n"], m1: float, m2: float, m3: float
     return continued - m3
 
 
+def cos_of_sum(cosine: Float[Tensor, " n"], angle: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    """Return cos(θ + angle), each image with an angle of its own."""
+    return cosine * angle.cos() - _sine(cosine) * angle.sin()
+
+
+def _sine(cosine: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    squared = (1 - cosine) * (1 + cosine)
+    # Of a point on its weight no more than rounding is left, whose root has a slope of any size.
+    return safe_sqrt(torch.where(squared <= 4 * torch.finfo(cosine.dtype).eps, 0.0, squared))
+
+
 def _cos_of_whole_multiple(cosine: Float[Tensor, " n"], m1: int, m2: float) -> Float[Tensor, " n"]:
     """Return cos(m₁θ + m₂) without an arccosine, whose gradient is infinite where point and weight coincide."""
     before, multiple = torch.ones_like(cosine), cosine  # Chebyshev: cos((k−1)θ), cos(kθ)
@@ -124,10 +135,7 @@ def _cos_of_whole_multiple(cosine: Float[Tensor, " n"], m1: int, m2: float) -> F
         sine_before, sine = sine, 2 * cosine * sine - sine_before
     if not m2:
         return multiple
-    squared = (1 - cosine) * (1 + cosine)
-    # Of a point on its weight no more than rounding is left, whose root has a slope of any size.
-    squared = torch.where(squared <= 4 * torch.finfo(cosine.dtype).eps, 0.0, squared)
-    return multiple * math.cos(m2) - safe_sqrt(squared) * sine * math.sin(m2)
+    return multiple * math.cos(m2) - _sine(cosine) * sine * math.sin(m2)
 
 
 def _cos_of_multiple(cosine: Float[Tensor, " n"], m1: float, m2: float) -> Float[Tensor, " n"]:

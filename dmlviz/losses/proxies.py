@@ -1,15 +1,18 @@
 """Losses with class weights: an image is compared with a learned vector for each class, not with other images."""
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
+from dmlviz.errors import UserError
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.class_weights import (
     ClassWeights,
+    cos_of_sum,
     cos_with_margin,
     cross_entropy_numbers,
     degrees,
@@ -18,6 +21,7 @@ from dmlviz.losses.class_weights import (
 )
 from dmlviz.losses.registry import REGISTRY, register_loss
 from dmlviz.losses.terms import Numbers, Terms
+from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.pairwise import clamp_range, cross_cosine, cross_distance, safe_norm
 from dmlviz.ops.reductions import masked_logsumexp, softplus
 
@@ -191,6 +195,111 @@ class SubCenterArcFace(ArcFace):
     def cosines(self, batch: LossBatch) -> Float[Tensor, "n classes"]:
         """Return the cosine of each image with the nearest center of each class."""
         return super().cosines(batch).unflatten(1, (self.num_classes, -1)).max(dim=2).values
+
+
+@implements("magface")
+class MagFace(NormalizedSoftmax):
+    """ArcFace with a margin m(a) that grows with the length a = ‖f‖, and λ(1/a + a/u²) (Meng et al. 2021, their eq. 3).
+
+    m is linear in a from `shortest` to `longest` (u), and constant beyond. Below `shortest`, where the authors' code
+    has no gradient, the second term goes on along its tangent, so that short embeddings grow.
+    """
+
+    def __init__(
+        self,
+        *,
+        least_margin: float,
+        greatest_margin: float,
+        shortest: float,
+        longest: float,
+        regularizer: float,
+        **sizes: Any,
+    ) -> None:
+        super().__init__(**sizes)
+        if longest <= shortest:
+            raise UserError(f"magface: longest is more than shortest, {shortest:g}; got {longest:g}.")
+        self.margins, self.lengths, self.regularizer = (least_margin, greatest_margin), (shortest, longest), regularizer
+
+    def _margin(self, batch: LossBatch) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+        """Return the length and the margin of each image."""
+        (low, high), (shortest, longest) = self.margins, self.lengths
+        length = safe_norm(batch.embeddings)
+        return length, low + (high - low) / (longest - shortest) * (length.clamp(shortest, longest) - shortest)
+
+    def scores(self, batch: LossBatch) -> Tensor:
+        """Return s·cosθ, that of the own class with the margin of the image's length."""
+        cosine, (_, margin) = cross_cosine(batch.embeddings, self.weight), self._margin(batch)
+        own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
+        turned = torch.where(own > -margin.cos(), cos_of_sum(own, margin), own - margin * margin.sin())
+        return self.scale * replace_at_label(cosine, batch.labels, turned)
+
+    def terms(self, batch: LossBatch) -> Terms:
+        """Return the cross-entropy of each image and what its length costs."""
+        entropy, (length, margin) = super().terms(batch), self._margin(batch)
+        (shortest, longest), cut = self.lengths, length.clamp_min(self.lengths[0])
+        cost = 1 / cut + length / longest**2 - (length - cut) / shortest**2
+
+        def numbers() -> Numbers:
+            own = {} if entropy.numbers is None else entropy.numbers()
+            lengths = {"a": length, "m": torch.rad2deg(margin), r"\lambda": self.regularizer, "g(a)": cost}
+            return {**own, r"\psi(\theta_y)": own["z_y"] / self.scale, **lengths}
+
+        return per_image(entropy.values + self.regularizer * cost, numbers)
+
+
+@implements("adaface")
+class AdaFace(NormalizedSoftmax):
+    """s(cos(θ_y − m q) − m q − m), q = (‖f‖ − μ) h/σ held in ±1 and without a gradient (Kim et al. 2022, eq. 8).
+
+    A long embedding counts as a good image. μ and σ of the lengths are moving averages: `after_step` takes a batch into
+    them; until then each batch has its own. As in the authors' code, the angle stays between 0 and 180°.
+    """
+
+    def __init__(self, *, margin: float, concentration: float, momentum: float, **sizes: Any) -> None:
+        super().__init__(**sizes)
+        self.margin, self.concentration, self.momentum = margin, concentration, momentum
+        self.register_buffer("statistics", torch.zeros(3))  # mean, deviation, whether there are some
+        self.statistics: Tensor
+
+    @torch.no_grad()
+    def _statistics(self, length: Float[Tensor, " n"]) -> Float[Tensor, "2"]:
+        """Return mean and deviation of the lengths, this batch taken into those of all before."""
+        mean = length.sum() / max(1, len(length))
+        deviation = ((length - mean).square().sum() / max(1, len(length) - 1)).sqrt()
+        kept = self.statistics.to(length.dtype)
+        share = 1 - kept[2] * (1 - self.momentum)
+        return share * torch.stack([mean, deviation]) + (1 - share) * kept[:2]
+
+    def after_step(self, batch: LabeledBatch) -> None:
+        """Take the lengths of a batch into the moving averages."""
+        length = self._lengths(batch.embeddings)
+        if len(length):
+            found = self._statistics(length)
+            self.statistics.copy_(torch.cat([found, torch.ones_like(found[:1])]))
+
+    @staticmethod
+    def _lengths(embeddings: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+        return safe_norm(embeddings.detach()).clamp(0.001, 100)  # as in the authors' code
+
+    def _quality(self, batch: LossBatch) -> Float[Tensor, " n"]:
+        length = self._lengths(batch.embeddings)
+        mean, deviation = self._statistics(length)
+        return ((length - mean) / (deviation + 1e-3) * self.concentration).clamp(-1, 1)
+
+    def scores(self, batch: LossBatch) -> Tensor:
+        """Return s·cosθ, that of the own class made worse by margins that depend on the image's length."""
+        cosine, quality = cross_cosine(batch.embeddings, self.weight), self._quality(batch)
+        own = cosine.gather(1, batch.labels[:, None]).squeeze(1)
+        angle = -self.margin * quality
+        turned = cos_of_sum(own, angle)
+        turned = torch.where((angle > 0) & (own < -angle.cos()), -1.0, turned)
+        turned = torch.where((angle < 0) & (own > angle.cos()), 1.0, turned)
+        return self.scale * replace_at_label(cosine, batch.labels, turned - self.margin * (1 + quality))
+
+    def score_numbers(self, batch: LossBatch) -> Numbers:
+        """Return ψ(θ) of the class's angle, and the quality that it follows from."""
+        own = self.scores(batch).gather(1, batch.labels[:, None]).squeeze(1)
+        return {**super().score_numbers(batch), "q": self._quality(batch), r"\psi(\theta_y)": own / self.scale}
 
 
 @implements("proxy_anchor")

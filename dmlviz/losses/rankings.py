@@ -130,7 +130,7 @@ def ranked_list(
     """(1 − λ) L_P + λ L_N for each anchor, on the unit sphere (Wang et al. 2019, their eq. 8).
 
     L_P is a mean of d − (α − m) over the positives beyond α − m, L_N one of α − d over the negatives within α, by
-    weights e^{T·…} of the same differences. The weights have a gradient, as in pytorch-metric-learning; the paper holds them.
+    weights e^{T·…} of the same differences. These have a gradient, as in pytorch-metric-learning; the paper holds them.
     """
     d = distance_matrix(l2_normalize(batch.embeddings))
 

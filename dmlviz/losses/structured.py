@@ -11,7 +11,7 @@ from dmlviz.losses.registry import register_loss
 from dmlviz.losses.terms import LossParts, Numbers, Terms
 from dmlviz.miners.tuples import Pairs
 from dmlviz.ops.fixed_path import is_transformed, on_fixed_path
-from dmlviz.ops.pairwise import safe_sqrt
+from dmlviz.ops.pairwise import poincare_distance, safe_sqrt
 from dmlviz.ops.reductions import (
     masked_logsumexp,
     masked_max,
@@ -184,6 +184,32 @@ def decoupled_contrastive(
         }
 
     return Terms(negatives[:, None] - weight * s / temperature, counts, reduction, numbers=numbers)
+
+
+@register_loss("hyperbolic_contrastive")
+def hyperbolic_contrastive(
+    batch: LossBatch, *, curvature: float, radius: float, temperature: float, reduction: str
+) -> Terms:
+    """Log(1 + Σ_N e^{(D_ap − D_an)/τ}) for each ordered positive pair, D in the Poincaré ball.
+
+    Ermolov et al. 2022, their eq. 6: nt_xent with the distance in the hyperbolic space, where the exponential map
+    brings the embeddings. There, an image has one positive, and batches are compared view by view.
+    """
+    d = poincare_distance(batch.embeddings, curvature, radius)
+    near = -d / temperature
+    negatives = masked_logsumexp(near, batch.negative)
+
+    def numbers() -> Numbers:
+        most, others = strongest_and_rest(near, batch.negative)
+        return {
+            "D_{ap}": d,
+            "D_{an^*}": -temperature * most[:, None],
+            r"\tau": temperature,
+            r"\sum_{n\ne n^*} e^{(D_{ap}-D_{an})/\tau}": (others[:, None] - near).exp(),
+            "negatives": batch.negative.sum(dim=1, keepdim=True),
+        }
+
+    return Terms(softplus(negatives[:, None] - near), batch.positive, reduction, smooth=True, numbers=numbers)
 
 
 @register_loss("tuple_hinge")

@@ -31,6 +31,11 @@ class WeightedSum(Loss):
         first = self.a.class_centers()
         return self.b.class_centers() if first is None and not self.has_own_labels else first
 
+    def after_step(self, batch: LabeledBatch) -> None:
+        """Renew what the two losses keep."""
+        self.a.after_step(batch)
+        self.b.after_step(batch.second or batch)
+
     @property
     def active(self) -> Tensor:
         """Mean of the two losses' own."""

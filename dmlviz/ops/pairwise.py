@@ -194,6 +194,34 @@ def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[T
     return _distance(clamp_range(x), None, kind)
 
 
+def poincare_distance(x: Float[Tensor, "n d"], curvature: float, radius: float) -> Float[Tensor, "n n"]:
+    """Return the distances in the Poincaré ball of the rows, brought there by the exponential map at its center.
+
+    A row v, cut to the length `radius`, is at the distance 2‖v‖ from the center. Distances follow from lengths a, b and
+    directions alone, by sinh²(√c d/2) = sinh²(√c (a − b)) + sinh(2√c a) sinh(2√c b) ‖v̂ − ŵ‖²/4: nothing cancels near
+    the rim, where points of the ball lie within rounding of each other.
+
+    Args:
+        x: Points of the Euclidean space (n × d).
+        curvature: c > 0; the ball's radius is 1/√c.
+        radius: Greatest length of a row.
+
+    Returns:
+        n × n; the diagonal is exactly 0, and so is the gradient between equal points.
+    """
+    root = curvature**0.5
+    length = safe_norm(x).clamp_max(radius) * root
+    apart = distance_matrix(l2_normalize(x), "sqeuclidean")
+    wide = _sinh(2 * length)
+    half = safe_sqrt(_sinh(length[:, None] - length).square() + wide[:, None] * wide * apart / 4)
+    # asinh, accurate for small numbers too, in operations that a page knows
+    return 2 / root * torch.log1p(half + half.square() / (1 + (1 + half.square()).sqrt()))
+
+
+def _sinh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    return (torch.expm1(x) - torch.expm1(-x)) / 2
+
+
 def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
     """Return the pairwise cosines of the rows (n × n), 0 for a zero row."""
     return cross_cosine(x, None)

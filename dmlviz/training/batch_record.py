@@ -52,7 +52,7 @@ class BatchRecord:
         is_anchored: Whether the pairs have a direction.
         triplets: Triplets from a miner or sampler (k × 3: anchor, positive, negative), evenly thinned to MAX_TRIPLETS.
         num_mined: The number of tuples before thinning.
-        loss_weights: The loss's parameters by name; one row per class of the config's `train_classes`.
+        loss_weights: The loss's parameters and buffers by name; one row per class of the config's `train_classes`.
         loss_per_image: The loss of each image (n), for losses that are a sum over images.
         pixels: The augmented images as the net saw them (uint8, n × h × w or n × h × w × 3); None where they are those
             of the data set.

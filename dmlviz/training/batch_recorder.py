@@ -37,7 +37,7 @@ class BatchRecorder:
         embeddings.retain_grad()
         self.loss_per_image = loss.loss_per_image
         self.loss_weights = {
-            name: _array(weight) for name, weight in loss.named_parameters() if weight.numel() <= MAX_WEIGHT_VALUES
+            name: _array(weight) for name, weight in loss.state_dict().items() if weight.numel() <= MAX_WEIGHT_VALUES
         }
 
     def finish(

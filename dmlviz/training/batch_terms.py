@@ -193,7 +193,7 @@ def _loss(config: TrainConfig, batch: BatchRecord, seer: ComparingLoss) -> Loss 
         **seer.params,
     )
     with torch.no_grad():
-        for name, weight in loss.named_parameters():
+        for name, weight in loss.state_dict().items():
             if name not in seer.learned:
                 return None
             weight.copy_(torch.tensor(seer.learned[name]).reshape(weight.shape))

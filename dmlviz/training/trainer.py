@@ -190,6 +190,7 @@ class Trainer:
             recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, tuples, self.loss, pixels)
             self.recorder = recorder, inputs, self.precision.gradient_scale
         if math.isfinite(value) and self.precision.update(loss, self.optimizer):
+            self.loss.after_step(batch)
             self.schedule.step()
         return StepStats(value, active, within, between, len(batch), terms)
 

@@ -122,7 +122,7 @@ def assert_equal(what: str, expected: list[dict[str, Tensor]], got: list[dict[st
                 assert difference <= 0.03 * length, (what, name, step, difference, length)
 
 
-EXPORTABLE = [name for name in LOSSES if name != "hierarchical_triplet"]
+EXPORTABLE = [name for name in LOSSES if name not in ("hierarchical_triplet", "adaface")]
 
 
 @pytest.mark.slow
@@ -256,6 +256,10 @@ def test_a_page_can_train_with_most_of_the_catalog() -> None:
     ("settings", "reason"),
     [
         ({"loss": "hierarchical_triplet"}, "looks at all training images between batches"),
+        (
+            {"loss": "adaface", "sampler": "balanced"},
+            "adaface keeps numbers from batch to batch; a program sees one batch",
+        ),
         ({"loss": "triplet", "miner": "offline_hard"}, "offline_hard looks at all training images"),
         ({"loss": "nt_xent", "sampler": "shuffled"}, "draws balanced batches; got the sampler shuffled"),
         ({"loss": "nt_xent", "label_noise": 0.1}, "got label_noise: leave it out"),

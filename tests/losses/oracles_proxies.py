@@ -57,6 +57,39 @@ def angle_margin(m1, m2, m3, scale=None):
     return compute
 
 
+def magface(low, high, shortest, longest, regularizer, scale):
+    def compute(case, loss):
+        theta = (normalize(case.x) @ normalize(loss.weight).T).arccos()
+        terms = []
+        for i, y in enumerate(case.labels.tolist()):
+            a = case.x[i].norm()
+            m = low + (high - low) * (a.clamp(shortest, longest) - shortest) / (longest - shortest)
+            scores = scale * theta[i].cos()
+            far = theta[i, y] + m > math.pi
+            scores[y] = scale * (theta[i, y].cos() - m * m.sin() if far else (theta[i, y] + m).cos())
+            tangent = 1 / shortest - (a - shortest) / shortest**2
+            cost = a / longest**2 + (1 / a if a > shortest else tangent)
+            terms.append(cross_entropy(scores, case.labels[i]) + regularizer * cost)
+        return sum(terms) / len(terms)
+
+    return compute
+
+
+def adaface(margin, concentration, scale):
+    def compute(case, loss):
+        theta = (normalize(case.x) @ normalize(loss.weight).T).arccos()
+        lengths = case.x.detach().norm(dim=1)
+        terms = []
+        for i, y in enumerate(case.labels.tolist()):
+            q = (concentration * (lengths[i] - lengths.mean()) / (lengths.std() + 1e-3)).clamp(-1, 1)
+            scores = scale * theta[i].cos()
+            scores[y] = scale * ((theta[i, y] - margin * q).clamp(0, math.pi).cos() - margin * q - margin)
+            terms.append(cross_entropy(scores, case.labels[i]))
+        return sum(terms) / len(terms)
+
+    return compute
+
+
 def proxy_anchor(alpha, margin):
     def compute(case, loss):
         pull, push, present = 0.0, 0.0, set(case.labels.tolist())
@@ -107,6 +140,15 @@ ORACLES = [
         peer("SubCenterArcFaceLoss", margin=math.degrees(1.2), scale=5, sub_centers=2),
         DIRECTIONS,
     ),
+    ("magface", {}, magface(0.45, 0.8, 10, 110, 35, 64), ORDER),
+    (
+        "magface",
+        {"least_margin": 0.2, "greatest_margin": 1.4, "shortest": 0.8, "longest": 1.1, "regularizer": 2, "scale": 8},
+        magface(0.2, 1.4, 0.8, 1.1, 2, 8),
+        ORDER,
+    ),
+    ("adaface", {}, adaface(0.4, 0.333, 64), ORDER),
+    ("adaface", {"margin": 1.2, "concentration": 1, "scale": 5}, adaface(1.2, 1, 5), ORDER),
     ("combined_margin", {}, angle_margin(1, 0.3, 0.2, 64), DIRECTIONS),
     ("combined_margin", {"m1": 3, "m2": 0.7, "m3": 0.1, "scale": 8}, angle_margin(3, 0.7, 0.1, 8), DIRECTIONS),
     ("combined_margin", {"m1": 0.9, "m2": 0.4, "m3": 0.15}, angle_margin(0.9, 0.4, 0.15, 64), DIRECTIONS),

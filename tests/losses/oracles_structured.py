@@ -142,6 +142,31 @@ def decoupled(temperature, sigma=None):
     return compute
 
 
+def hyperbolic(curvature, radius, temperature):
+    root = curvature**0.5
+
+    def place(v):
+        v = v * (radius / v.norm()).clamp(max=1)
+        return torch.tanh(root * v.norm()) * v / (root * v.norm())
+
+    def apart(x, y):  # 2/√c artanh(√c ‖−x ⊕ y‖), by the Möbius sum
+        xy, xx, yy = -(x @ y), x @ x, y @ y
+        total = (1 + 2 * curvature * xy + curvature * yy) * -x + (1 - curvature * xx) * y
+        return 2 / root * torch.atanh(root * (total / (1 + 2 * curvature * xy + curvature**2 * xx * yy)).norm())
+
+    def compute(case, _):
+        z = [place(v) for v in case.x]
+        terms = []
+        for a in case.anchors:
+            for p in case.positives(a):
+                d = apart(z[a], z[p])
+                push = sum(torch.exp((d - apart(z[a], z[n])) / temperature) for n in case.negatives(a))
+                terms.append(torch.log(1 + push) if case.negatives(a) else 0 * d)
+        return mean(terms)
+
+    return compute
+
+
 def fastap(bins):
     def compute(case, _):
         width = 4 / bins
@@ -172,6 +197,13 @@ ORACLES = [
     ("nt_xent", {"temperature": 0.5}, peer(pml.NTXentLoss(temperature=0.5)), DIRECTIONS),
     ("decoupled_contrastive", {}, decoupled(0.1), DIRECTIONS),
     ("decoupled_contrastive", {"temperature": 0.5, "weighting": "von_mises"}, decoupled(0.5, 0.5), DIRECTIONS),
+    ("hyperbolic_contrastive", {}, hyperbolic(0.1, 2.3, 0.2), ("permutation", "rotation")),
+    (
+        "hyperbolic_contrastive",
+        {"curvature": 1, "radius": 0.9, "temperature": 0.5},
+        hyperbolic(1.0, 0.9, 0.5),
+        ("permutation", "rotation"),
+    ),
     ("tuple_hinge", {}, tuple_hinge(0.0), DIRECTIONS),
     ("tuple_hinge", {"margin": 0.5}, tuple_hinge(0.5), DIRECTIONS),
     ("tuplet_margin", {}, tuplet_margin(5.73, 64), DIRECTIONS),

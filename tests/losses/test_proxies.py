@@ -1,6 +1,8 @@
 """Losses with class weights: whose weights, how they start, what margins do to an angle."""
 
+import copy
 import math
+import pickle
 
 import pytest
 import torch
@@ -8,6 +10,7 @@ import torch
 from dmlviz import losses
 from dmlviz.errors import UserError
 from dmlviz.losses.class_weights import cos_with_margin
+from dmlviz.ops.labeled_batch import LabeledBatch
 
 NAMES = [name for name, entry in losses.LOSSES.items() if entry.family == "proxies" and entry.needs_classes]
 LABELS = torch.tensor([0, 1, 2, 0])
@@ -56,7 +59,7 @@ def test_all_weights_learn_and_are_saved(name):
     loss(torch.randn(4, 5, generator=torch.Generator().manual_seed(0)), LABELS).backward()
     parameters = dict(loss.named_parameters())
     assert all(parameter.grad.abs().max() > 0 for parameter in parameters.values())
-    assert set(loss.state_dict()) == set(parameters)
+    assert set(loss.state_dict()) == {*parameters, *dict(loss.named_buffers())}
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -96,6 +99,30 @@ def test_the_combined_margin_holds_the_others():
     norms = x.norm(dim=1, keepdim=True)
     spheres = build("sphereface", margin=3)(x / norms, LABELS)
     torch.testing.assert_close(build("combined_margin", m1=3, m2=0, m3=0, scale=1)(x, LABELS), spheres)
+
+
+def test_adaface_keeps_moving_averages_of_lengths_between_steps():
+    x = 3 * torch.randn(40, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    loss, labels = build("adaface", momentum=0.1).double(), torch.arange(10) % 3
+    batches = [(k + 1) * part for k, part in enumerate(x.split(10))]
+    mean, deviation = batches[0].norm(dim=1).mean(), batches[0].norm(dim=1).std()
+    alone = loss(batches[1], labels)
+    for batch in batches[:3]:
+        mean, deviation = (
+            0.1 * new + 0.9 * old
+            for new, old in ((batch.norm(dim=1).mean(), mean), (batch.norm(dim=1).std(), deviation))
+        )
+        loss(batch, labels)
+        loss.after_step(LabeledBatch(batch, labels))
+    torch.testing.assert_close(loss.statistics, torch.stack([mean, deviation, torch.ones_like(mean)]))
+    assert loss(batches[1], labels) != alone
+    other = build("adaface", momentum=0.1).double()
+    other.load_state_dict(loss.state_dict())
+    for copied in (other, pickle.loads(pickle.dumps(loss)), copy.deepcopy(loss)):
+        assert torch.equal(copied(batches[3], labels), loss(batches[3], labels))
+    both = losses.build("weighted_sum", a="triplet", b="adaface", embedding_dim=5, num_classes=3)
+    both.after_step(LabeledBatch(batches[0], labels))
+    assert both.b.statistics[2] == 1
 
 
 def test_prototypical_takes_the_first_images_of_each_class_as_support():

@@ -14,7 +14,7 @@ from dmlviz.miners.tuples import Triplets
 NAMES = [name for name in LOSSES if name != "weighted_sum"]
 TRIANGLE = [[-0.35, -0.25], [0.55, 0.35], [0.2, -0.55]]
 # Their weights, or their margin, change with the points but are held constant in the gradient.
-HELD_IN_GRADIENT = {"circle", "hierarchical_triplet"}
+HELD_IN_GRADIENT = {"circle", "hierarchical_triplet", "adaface"}
 
 
 @pytest.mark.slow

@@ -129,6 +129,8 @@ def objective_program(config: TrainConfig) -> tuple[Program, dict[str, np.ndarra
         raise UserError(
             f"{name} looks at all training images between batches; a program sees one batch: choose another."
         )
+    if [*loss.buffers()]:
+        raise UserError(f"{config.loss} keeps numbers from batch to batch; a program sees one batch: choose another.")
     weights = {name: value.detach().clone() for name, value in loss.named_parameters()}
     labels = torch.arange(config.classes_per_batch).repeat_interleave(config.images_per_class)
     # With weights for each class the loss has to know the classes; for all others any numbers will do.

@@ -242,6 +242,21 @@ def decoupled_contrastive(x, y, temperature=0.1):
     return (negatives - s)[positive].mean()  # the positive is not in the sum
 
 
+def hyperbolic_contrastive(x, y, curvature=0.1, radius=2.3, temperature=0.2):
+    root = math.sqrt(curvature)
+    lengths = x.norm(dim=1, keepdim=True)
+    x = x * (radius / lengths).clamp(max=1)  # none may come to the rim
+    lengths = x.norm(dim=1, keepdim=True)
+    z = torch.tanh(root * lengths) * x / (root * lengths)  # into the ball of radius 1/√c
+    room = 1 - curvature * (z**2).sum(dim=1)  # little near the rim
+    half = torch.cdist(z, z, compute_mode="donot_use_mm_for_euclid_dist") * root / (room[:, None] * room).sqrt()
+    s = -2 / root * torch.asinh(half) / temperature
+    same = y[:, None] == y
+    positive = same.clone().fill_diagonal_(False)
+    negatives = s.masked_fill(same, -torch.inf).logsumexp(dim=1, keepdim=True)
+    return F.softplus(negatives - s)[positive].mean()
+
+
 def tuple_hinge(x, y, margin=0.0):
     x = F.normalize(x)
     s = x @ x.T
@@ -468,6 +483,32 @@ def subcenter_arcface(x, y, weight, margin=0.5, scale=64.0, centers=3):
     theta = torch.acos(own)
     beyond = own - margin * math.sin(margin)  # where θ + m is more than 180°
     own = torch.where(theta + margin < math.pi, torch.cos(theta + margin), beyond)
+    logits = scale * cos.scatter(1, y[:, None], own)
+    return F.cross_entropy(logits, y)
+
+
+def magface(
+    x, y, weight, least_margin=0.45, greatest_margin=0.8, shortest=10.0, longest=110.0, regularizer=35.0, scale=64.0
+):
+    cos = F.normalize(x) @ F.normalize(weight).T
+    theta = torch.acos(cos.gather(1, y[:, None]))
+    a = x.norm(dim=1, keepdim=True)  # the longer, the better the image
+    share = (a.clamp(shortest, longest) - shortest) / (longest - shortest)
+    margin = least_margin + (greatest_margin - least_margin) * share
+    beyond = torch.cos(theta) - margin * torch.sin(margin)  # where θ + m is more than 180°
+    own = torch.where(theta + margin < math.pi, torch.cos(theta + margin), beyond)
+    logits = scale * cos.scatter(1, y[:, None], own)
+    held = a.clamp(min=shortest)
+    cost = 1 / held + a / longest**2 + (held - a) / shortest**2  # it pays to be long, up to `longest`
+    return F.cross_entropy(logits, y) + regularizer * cost.mean()
+
+
+def adaface(x, y, weight, margin=0.4, concentration=0.333, scale=64.0):
+    cos = F.normalize(x) @ F.normalize(weight).T
+    theta = torch.acos(cos.gather(1, y[:, None]))
+    lengths = x.detach().norm(dim=1, keepdim=True)  # mean and deviation: in a training, averages of all batches
+    quality = (concentration * (lengths - lengths.mean()) / (lengths.std() + 1e-3)).clamp(-1, 1)
+    own = torch.cos((theta - margin * quality).clamp(0, math.pi)) - margin * (1 + quality)
     logits = scale * cos.scatter(1, y[:, None], own)
     return F.cross_entropy(logits, y)
 
