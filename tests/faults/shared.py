@@ -41,7 +41,7 @@ def new_table() -> Table:
     return Table(
         "shared",
         "What one person, or a class, does to a shared server",
-        "Others are answered, nobody's runs are lost, and all of a class see what is shared with them.",
+        "others are answered, nobody's runs are lost, and all of a class see what is shared with them.",
         "python tests/faults/shared.py",
     )
 

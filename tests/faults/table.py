@@ -67,7 +67,7 @@ class Table:
     def markdown(self) -> str:
         """The table."""
         times = sum(case.times for case in self.cases.values())
-        lines = [f"## {self.row}: {self.title}", "", f"What must hold: {self.promise}", ""]
+        lines = [f"## {self.row}: {self.title}", "", f"Must hold: {self.promise}", ""]
         lines += ["| case | times | broken | worst case |", "|---|---:|---:|---|"]
         for name, case in self.cases.items():
             worst = ", ".join(f"{value:,.2f} {unit}" for unit, value in case.worst.items()) or "–"
