@@ -38,7 +38,7 @@ from dmlviz.catalog.metrics import METRICS, MetricSpec
 from dmlviz.catalog.miners import MINERS, MinerSpec
 from dmlviz.catalog.nets import NETS, NetSpec
 from dmlviz.catalog.pair_thresholds import PairThresholds
-from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec, distance, margin, reduction, scale
+from dmlviz.catalog.parameters import OF_FILE, Catalog, LossSpec, Parameter, Spec, distance, margin, reduction, scale
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.errors import UserError
 from dmlviz.parts import PLUGGED
@@ -248,11 +248,13 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
 def _load_file(path: Path) -> None:
     if not path.is_file():
         raise UserError(f"There is no plug-in file {path}: give the path of a Python file.")
-    spec = importlib.util.spec_from_file_location(f"dmlviz_plugin_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"{OF_FILE}{path.stem}", path)
     if spec is None or spec.loader is None:
         raise UserError(f"A plug-in is a Python file, ending in .py; got {path}.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # so that it may import files beside it
     _run(str(path), lambda: spec.loader.exec_module(module))  # type: ignore[union-attr]
 
 

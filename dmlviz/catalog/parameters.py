@@ -3,8 +3,10 @@
 This module does not import torch, since the server shows the choices and loads none.
 """
 
+import ast
 import inspect
 import math
+import sys
 import tomllib
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ from dmlviz.errors import UnknownNameError, UserError
 NONE = "none"  # None on the command line and in a URL
 LONGEST = 2000  # characters of a text that may spell a value
 TRIES = 5
+OF_FILE = "dmlviz_plugin_"  # how the name of a module begins that was loaded from a file
 SIMILAR_NAMES = 3  # at most so many are named where one does not exist
 
 
@@ -326,7 +329,7 @@ class Catalog(Mapping[str, D], Generic[D]):
     """Specs by name, in the order in which they are offered.
 
     `noun` is what a message calls one of them; `plugged` holds the functions of those that plug-ins brought, `code` a
-    hash of the file of each.
+    hash of the files of each.
     """
 
     def __init__(self, noun: str, entries: Iterable[D]) -> None:
@@ -369,14 +372,37 @@ class Catalog(Mapping[str, D], Generic[D]):
 
 
 def _source(function: Callable[..., Any]) -> bytes:
-    """Return the file that a function comes from, or its own lines where there is none, as in a notebook."""
+    """Return the files of a plug-in: its package, or its file and what that imports from beside it.
+
+    Where there is no file, as in a notebook, these are the lines of the function.
+    """
+    package = sys.modules.get(function.__module__.partition(".")[0])
     try:
-        return Path(inspect.getfile(function)).read_bytes()
+        if (folders := getattr(package, "__path__", None)) is not None:
+            return b"".join(_code_of(*map(Path, folders)).values())
+        file = Path(inspect.getfile(function))
+        files = _code_of(file)
+        unread = [file] if function.__module__.startswith(OF_FILE) else []
+        while unread:
+            for node in ast.walk(ast.parse(files[unread.pop()])):
+                names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+                names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+                for name in {name.partition(".")[0] for name in names} - {"dmlviz"}:
+                    more = _code_of(file.parent / f"{name}.py", file.parent / name)
+                    unread += [path for path in more if path not in files]
+                    files |= more
+        return b"".join(files[path] for path in sorted(files))
     except (TypeError, OSError):
         try:
             return inspect.getsource(function).encode()
         except (TypeError, OSError):
             return b""
+
+
+def _code_of(*paths: Path) -> dict[Path, bytes]:
+    """Return the contents of files of Python, and of those in folders."""
+    found = [file for path in paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    return {file: file.read_bytes() for file in found if file.is_file()}
 
 
 T = TypeVar("T", bound=Callable[..., Any])

@@ -3,13 +3,14 @@
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
+from hashlib import sha256
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dmlviz.catalog.projection_checks import axes as projection_axes
-from dmlviz.catalog.projections import Engine, ProjectionSpec, declaration
+from dmlviz.catalog.projections import PROJECTIONS, Engine, ProjectionSpec, declaration
 from dmlviz.config.base import Config
 from dmlviz.errors import UserError
 
@@ -84,6 +85,11 @@ class ProjectionConfig(Config):
         if content["params"].get("attraction") == 1:
             del content["params"]["attraction"]
         return content
+
+    @property
+    def id(self) -> str:
+        """Hash of the settings, and of a plug-in that brought the method: with other code it is another map."""
+        return sha256(f"{self.to_json()}{PROJECTIONS.code.get(self.method, '')}".encode()).hexdigest()[:16]
 
     @property
     def declared(self) -> ProjectionSpec:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data.columns import FILE
 from dmlviz.errors import DamagedFileError, UserError
@@ -140,9 +141,9 @@ def _check_projection(folder: Path) -> None:
         raise invalid_export("a projection without projection.json")
     info = _validate_config(folder / "projection.json", PROJECTION)
     config = ProjectionConfig(**info["config"])
-    if config.id != folder.name:
+    if config.id != folder.name and config.method not in PROJECTIONS.code:
         raise invalid_export("the folder of a projection does not match its settings")
-    write_json(folder / "projection.json", info | {"id": config.id, "config": config.model_dump(mode="json")})
+    write_json(folder / "projection.json", info | {"id": folder.name, "config": config.model_dump(mode="json")})
 
 
 def _rewrite(record: EventLogDir) -> None:

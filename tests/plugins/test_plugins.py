@@ -1,5 +1,6 @@
 """Plug-ins: what a file may declare, how it is loaded, and its error messages."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 from dmlviz import data, losses, metrics, miners, nets, plugins
+from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.losses.scenes import scene_of
@@ -205,6 +208,73 @@ def test_an_installed_package_brings_plug_ins_by_its_entry_points(tmp_path, monk
     assert metadata.entry_points(group="dmlviz.nets")
     load_plugins()
     assert "packaged" in NETS
+
+
+HELPED = """
+from shares import SHARE
+import parts.more
+@net(title="N", summary="S.")
+def helped(channels, size, dim): ...
+@sampler(title="S", summary="S.")
+def helped_draws(labels, *, batch_size, seed): ...
+@projection(title="P", summary="S.", caution="C.")
+def helped_map(embeddings, *, dims): ...
+"""
+
+
+def declared_again(catalog, name):
+    """Declare what a plug-in brought once more, as a program does that is started now."""
+    spec, implementation = catalog[name], catalog.plugged[name]
+    catalog.remove(name)
+    catalog.add(spec, implementation)
+
+
+def test_code_that_a_plug_in_imports_from_beside_it_is_part_of_the_identity(file, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "parts").mkdir()
+    beside = {"shares.py": "import deeper\nSHARE = 1", "deeper.py": "", "parts/__init__.py": "", "parts/more.py": ""}
+    for name, text in beside.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "unused.py").write_text("")
+    mine = file(HELPED)
+    load_plugins([mine])
+    configs = [
+        TrainConfig(dataset="digits", net="helped"),
+        TrainConfig(dataset="digits", sampler="helped_draws"),
+        ProjectionConfig(method="helped_map"),
+    ]
+
+    def ids():
+        for catalog, name in ((NETS, "helped"), (SAMPLERS, "helped_draws"), (PROJECTIONS, "helped_map")):
+            declared_again(catalog, name)
+        return [config.id for config in configs]
+
+    seen = [ids()]
+    assert ids() == seen[0]
+    for name in (*beside, mine.name):
+        (tmp_path / name).write_text((tmp_path / name).read_text() + "\n# changed")
+        seen.append(ids())
+    assert all(len({*column}) == len(seen) for column in zip(*seen, strict=True))
+    (tmp_path / "unused.py").write_text("# changed")
+    assert ids() == seen[-1]
+
+
+def test_a_package_of_plug_ins_is_identified_by_all_its_code(tmp_path, monkeypatch):
+    package = tmp_path / "whole_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "formula.py").write_text("")
+    (package / "nets.py").write_text(
+        "from dmlviz.plugins import net\n\n@net(title='N', summary='S.')\ndef whole(): ...\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("whole_package.nets")
+    before = NETS.code["whole"]
+    declared_again(NETS, "whole")
+    assert NETS.code["whole"] == before
+    (package / "formula.py").write_text("SHARE = 2")
+    declared_again(NETS, "whole")
+    assert NETS.code["whole"] != before
 
 
 def test_a_plug_in_loss_can_be_a_part_of_a_sum():
