@@ -291,7 +291,7 @@ def unpack_trial(content: bytes) -> dict[str, bytes]:
             if len(files) <= MAX_FILES and sum(file.file_size for file in files) <= MAX_BYTES:
                 return {file.filename: archive.read(file) for file in files}
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error):
-        raise UserError("What it sent is no trial.") from None
+        raise UserError("It sent something that is no trial.") from None
     raise UserError("It is larger than any trial may be.")
 
 

@@ -245,7 +245,7 @@ def _finished(ui: UIState, services: Services, status: FeaturesStatus, dataset: 
 def _stopped(services: Services, status: FeaturesStatus) -> None:
     st.markdown(f"**{escape_markdown(backbone.heading(status))}**")
     st.progress(status.done / max(1, status.images), escape_markdown(backbone.progress_text(status)))
-    st.caption("What is done is kept. Discard deletes it, and another backbone can be chosen.")
+    st.caption("The finished part is kept. Discard deletes it, and another backbone can be chosen.")
     if reason := st.session_state.get(ERROR, status.reason if status.phase == "failed" else ""):
         warn(reason)
     with st.container(horizontal=True):

@@ -98,7 +98,7 @@ function Threshold({ nets, best, pairs, you }: ThresholdProps) {
       <p class="reading" aria-live="polite">
         {`Nearer than ${threshold.toFixed(2)} is “the same”: ${percent(rates.recall)} of the pairs of one identity ` +
           `are recognized, ${percent(rates.falsePositives)} of those of two accepted. ` +
-          `Of as many of each, ${percent(accuracy(rates))} are judged rightly.`}
+          `${percent(accuracy(rates))} are judged rightly, with as many of each.`}
       </p>
       <div class="charts">
         <Chart label="Distances of the pairs; drag the threshold" drag={(x) => moveTo(scale(LEFT, RIGHT, 0, end)(x))}>

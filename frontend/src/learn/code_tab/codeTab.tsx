@@ -74,7 +74,7 @@ function CodeTab({ code, start, about, use, loop, source, source_url, steps_url,
           <button class="first" disabled={isAsked} onClick={() => void begin()}>
             {isAsked ? "Running it …" : "Step through it"}
           </button>
-          <span>{`What each line makes of eight images of ${run || "the digits"}.`}</span>
+          <span>{`The result of each line for eight images of ${run || "the digits"}.`}</span>
         </p>
       )}
       {trouble && <p role="alert">{trouble}</p>}

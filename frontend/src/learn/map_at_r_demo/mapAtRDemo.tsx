@@ -155,7 +155,7 @@ function marks(points: number[][], query: number, { found, hits }: Scored) {
 function wordsOf({ hits, relevant, first, precision, average }: Scored): string {
   return (
     `This image: its nearest is ${first ? "right" : "wrong"}, so R@1 counts ${first ? 1 : 0}. ` +
-    `Of its R = ${relevant} nearest ${hits.filter(Boolean).length} are right: R-precision ${precision.toFixed(2)}. ` +
+    `${hits.filter(Boolean).length} of its R = ${relevant} nearest are right: R-precision ${precision.toFixed(2)}. ` +
     `With the order they come in: ${average.toFixed(2)} towards MAP@R.`
   );
 }

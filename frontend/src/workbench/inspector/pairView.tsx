@@ -164,7 +164,7 @@ export function dimensionSentence({ dimensions, of }: Pick<ImagePair, "dimension
   const rest = 1 - dimensions.reduce((sum, [, share]) => sum + share, 0);
   const others = of - dimensions.length;
   if (others > 0) parts.push(`${others === 1 ? "the other" : `the other ${others}`}: ${percent(rest)}`);
-  return `Of their squared distance: ${parts.join(", ")}.`;
+  return `Shares of their squared distance: ${parts.join(", ")}.`;
 }
 
 const pairName = ([first, second]: ImagePair["classes"]): string =>
