@@ -29,6 +29,7 @@ from dmlviz.data.vector_columns import (
 )
 from dmlviz.errors import UserError
 from dmlviz.ops.precision import to_numbers
+from dmlviz.storage.text import one_line
 
 if TYPE_CHECKING:
     import pyarrow
@@ -253,11 +254,18 @@ def read_vectors(table: "pyarrow.Table", columns: Sequence[str], name: str) -> n
 
 
 def no_vector(table: "pyarrow.Table", name: str) -> UserError:
-    """Return the error of a table without vectors; it names the types of its columns."""
+    """Return the error of a table without vectors; it names the types of its columns, and a cell that is no number."""
     kinds = [f"{field.name} ({_type_name(field.type)})" for field in table.schema][:8]
+    cell = ""
+    if (column := next(filter(lambda one: is_text(table.column(one)), table.column_names), None)) is not None:
+        cells = enumerate(table.column(column).to_pylist(), 1)
+        wrong = ((row, text) for row, text in cells if text is not None and not is_number(str(text)))
+        cell = next(
+            (f" Row {row:,} of column {column} is no number: {one_line(text, 40)!r}." for row, text in wrong), ""
+        )
     return UserError(
         f"A table of vectors has columns of numbers; those of {name} are {', '.join(kinds)}: add one column for each "
-        "dimension, or a column of lists of numbers."
+        f"dimension, or a column of lists of numbers.{cell}"
     )
 
 

@@ -34,9 +34,10 @@ def check_finite(vectors: np.ndarray, name: str, columns: Sequence[str] = ()) ->
         f"column {columns[0] if len(columns) == 1 else columns[dimension]}" if columns else f"dimension {dimension}"
     )
     other = ", or choose other columns with --vector" if len(columns) > 1 else ""
+    which = f"1 row of {name} holds" if len(rows) == 1 else f"{len(rows):,} rows of {name} hold"
     raise UserError(
-        f"Vectors are finite numbers; {len(rows):,} rows of {name} hold NaN, infinity or nothing, the first in row "
-        f"{rows[0] + 1:,}, {column} ({value}): remove them{other}."
+        f"Vectors are finite numbers; {which} NaN, infinity or nothing, the first in row "
+        f"{rows[0] + 1:,}, {column} ({value}): remove {'it' if len(rows) == 1 else 'them'}{other}."
     )
 
 

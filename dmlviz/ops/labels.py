@@ -179,7 +179,9 @@ def _narrow(labels: Sequence[Any]) -> np.ndarray:
 
 
 def _refuse(values: Sequence[Any], place: int) -> NoReturn:
-    raise UserError(f"{_RULE}; got {_brief(values[place])} at index {place:,}: label every embedding, or leave it out.")
+    missing = _is_missing(values[place])
+    advice = "label every embedding, or leave it out" if missing else "convert them, as with map(str, labels)"
+    raise UserError(f"{_RULE}; got {_brief(values[place])} at index {place:,}: {advice}.")
 
 
 def _brief(value: Any) -> str:

@@ -86,6 +86,9 @@ LYING = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape'
         ("v.parquet", b"PAR1xxxxPAR1", "could not be read as parquet"),
         ("v.csv", b"", "v.csv is empty"),
         ("v.csv", b"word\nhello\nyou\n", "has columns of numbers; those of v.csv are word"),
+        ("v.csv", b"a,b\n1,2\n,3\na,b\n4,5\n", "Row 3 of column a is no number: 'a'"),
+        ("v.csv", "a,b\n1,2\n1,\u22123\n".encode() + b"-,-\n", "Row 3 of column a is no number: '-'"),
+        ("v.npy", np.array([[1.0, np.nan], *[[1.0, 2.0]] * 3]), r"1 row of v.npy holds NaN.* \(nan\): remove it"),
         ("v.xls", b"", r"A file of vectors ends in \.npy"),
     ],
 )
