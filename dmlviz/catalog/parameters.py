@@ -182,6 +182,7 @@ class LossSpec(Spec):
         whole batch by itself.
     needs_classes: Whether it owns weights for each class, and so must know how many there are.
     on_sphere: Whether it looks at directions only.
+    by_number: Whether labels are numbers in an order for it: two classes are the more alike the nearer they are.
     recommended: TrainConfig fields with the values that this loss trains well with; they replace the usual defaults.
     in_dimensions: By the embedding's dimensions, what is recommended beyond that; its "loss_params" are parameters of
         the loss.
@@ -211,6 +212,7 @@ class LossSpec(Spec):
     tuple_kinds: frozenset[str] = frozenset()
     needs_classes: bool = False
     on_sphere: bool = False
+    by_number: bool = False
     recommended: Mapping[str, Any] = field(default_factory=dict)
     in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     without_labels: Mapping[str, Any] = field(default_factory=dict)

@@ -114,16 +114,18 @@ def _other_tuples(config: TrainFields) -> str:
 
 
 def _losses_of_classes(config: TrainFields) -> list[str]:
-    """Return the losses that compare images with classes: the loss, or those in a sum."""
+    """Return the losses that compare images with classes, or go by their order: the loss, or those in a sum."""
     parts = [name for name, _ in config.loss_spec.parts(config.loss_params).values()] or [config.loss]
-    return [name for name in parts if LOSSES[name].needs_classes or LOSSES[name].compares == "classes"]
+    specs = [LOSSES[name] for name in parts]
+    return [spec.name for spec in specs if spec.needs_classes or spec.compares == "classes" or spec.by_number]
 
 
 def _without_labels(config: TrainFields) -> str:
     part = _losses_of_classes(config)[0]
     return (
-        f"{part if part == config.loss else f'{part} in {config.loss}'} compares images with classes; got use_labels = "
-        "false: use a loss that compares images with images."
+        f"{part if part == config.loss else f'{part} in {config.loss}'} "
+        f"{'goes by the order of labels' if LOSSES[part].by_number else 'compares images with classes'}; "
+        "got use_labels = false: use a loss that compares images with images."
     )
 
 

@@ -122,7 +122,7 @@ def assert_equal(what: str, expected: list[dict[str, Tensor]], got: list[dict[st
                 assert difference <= 0.03 * length, (what, name, step, difference, length)
 
 
-EXPORTABLE = [name for name in LOSSES if name not in ("hierarchical_triplet", "adaface")]
+EXPORTABLE = [name for name in LOSSES if name not in ("hierarchical_triplet", "adaface", "sigreg")]
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ ROWS: dict[str, Callable[[Oracle], bool]] = {
     "turnable": lambda row: "rotation" in row.unchanged_by,
     "movable": lambda row: "translation" in row.unchanged_by,
     "stretchable": lambda row: "scaling" in row.unchanged_by,
-    "weightless": lambda row: not list(row.build().parameters()),
+    "weightless": lambda row: not list(row.build().parameters()) and not losses.LOSSES[row.name].by_number,
     "at_its_own_distance": lambda row: "distance" not in row.params,
 }
 

@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_leaves
 from dmlviz import losses
 from dmlviz.errors import UserError
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
+from dmlviz.ops.labeled_batch import LabeledBatch
 
 LINE = torch.tensor([[0.0], [1.0], [3.0], [4.0]], dtype=torch.float64)
 
@@ -121,6 +122,34 @@ def test_smooth_ap_that_counts_the_anchor_is_pytorch_metric_learnings():
     values = ours(x, labels), theirs(x, labels)
     torch.testing.assert_close(*values, check_dtype=False)
     torch.testing.assert_close(*(torch.autograd.grad(value, x)[0] for value in values), rtol=1e-5, atol=1e-7)
+
+
+def test_a_similarity_of_its_own_takes_the_place_of_the_labels():
+    x, labels = _batch()
+    graded, same = losses.build("graded_contrastive"), labels[:, None] == labels
+    torch.testing.assert_close(graded(x, labels.flip(0), similarity=same), losses.build("supcon")(x, labels))
+    assert not torch.isclose(graded(x, labels), losses.build("supcon")(x, labels))
+    torch.testing.assert_close(graded(x, labels, similarity=3 * same.double()), graded(x, labels, similarity=same))
+    assert graded(x, labels, similarity=torch.zeros(16, 16)) == 0
+    with pytest.raises(UserError, match=r"for each of 16 embeddings; got shape \(16,\)"):
+        graded(x, labels, similarity=torch.ones(16))
+
+
+def test_sigreg_sees_the_batch_from_other_sides_after_each_step():
+    x, labels = _batch()
+    loss = losses.build("sigreg", directions=3)
+    values = []
+    for _ in range(3):
+        values.append(loss(x, labels).item())
+        assert loss(x, labels).item() == values[-1]
+        loss.after_step(LabeledBatch(x, labels))
+    assert len({*values}) == 3
+    again = losses.build("sigreg", directions=3)
+    again.load_state_dict(loss.state_dict())
+    assert again(x, labels) == loss(x, labels)
+    normal = torch.randn(2000, 8, generator=torch.Generator().manual_seed(0))
+    apart = torch.arange(2000)
+    assert loss(normal, apart) < 0.1 < loss(0.1 * normal, apart)
 
 
 def test_active_is_the_share_of_terms_that_pull():

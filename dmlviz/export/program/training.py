@@ -133,8 +133,9 @@ def objective_program(config: TrainConfig) -> tuple[Program, dict[str, np.ndarra
         raise UserError(f"{config.loss} keeps numbers from batch to batch; a program sees one batch: choose another.")
     weights = {name: value.detach().clone() for name, value in loss.named_parameters()}
     labels = torch.arange(config.classes_per_batch).repeat_interleave(config.images_per_class)
-    # With weights for each class the loss has to know the classes; for all others any numbers will do.
-    moving = {} if not weights or config.classes_per_batch == len(config.train_classes) else {"labels": labels}
+    # With weights for each class the loss has to know the classes; for most others any numbers will do.
+    any_numbers = not weights and not loss.declaration.by_number
+    moving = {} if any_numbers or config.classes_per_batch == len(config.train_classes) else {"labels": labels}
 
     def step(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         embeddings = inputs["embeddings"].detach().requires_grad_()

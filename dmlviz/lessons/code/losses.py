@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -428,6 +429,30 @@ def vicreg(x, y, invariance=25.0, variance=25.0, covariance=1.0):
     spread = F.relu(1 - (C.diagonal() + 1e-4).sqrt()).mean()  # no dimension collapses
     repeated = (C**2).sum() - (C.diagonal() ** 2).sum()  # no two say the same
     return invariance * near + variance * spread + covariance * repeated / len(C)
+
+
+def sigreg(x, y, balance=0.05, directions=256, step=0):
+    means = torch.stack([x[y == c].mean(dim=0) for c in y])  # of each image and its positives
+    some = torch.stack([(y == c).sum() > 1 for c in y])
+    near = ((x - means) ** 2).mean(dim=1)[some].mean()
+    U = np.random.default_rng((0, step)).standard_normal((x.shape[1], directions))  # others at each step
+    along = x @ torch.tensor(U / np.linalg.norm(U, axis=0), dtype=x.dtype)  # the batch, seen from each
+    t = torch.linspace(-5, 5, 17, dtype=x.dtype)
+    gauss = torch.exp(-(t**2) / 2)  # a Gaussian's characteristic function
+    real = torch.stack([torch.cos(k * along).mean(dim=0) for k in t], dim=1)
+    imaginary = torch.stack([torch.sin(k * along).mean(dim=0) for k in t], dim=1)
+    off = ((real - gauss) ** 2 + imaginary**2) * gauss
+    return (1 - balance) * near + balance * len(x) * torch.trapezoid(off, t).mean()
+
+
+def graded_contrastive(x, y, temperature=0.1, bandwidth=0.5):
+    x = F.normalize(x)
+    s = (x @ x.T / temperature).fill_diagonal_(-torch.inf)
+    log_p = s.log_softmax(dim=1)  # over all others
+    apart = (y[:, None] - y).to(x.dtype)  # labels are numbers in an order
+    w = torch.exp(-((apart / bandwidth) ** 2) / 2).fill_diagonal_(0)
+    sums = torch.where(w > 0, w * log_p, 0).sum(dim=1)
+    return -(sums / w.sum(dim=1)).mean()
 
 
 def softmax(x, y, weight, bias):
