@@ -68,8 +68,9 @@ def test_the_index_leads_to_every_entry_topic_and_lesson(here):
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("loss", "triplet"), ("loss", "weighted_sum"), ("loss", "hinge_pair"), ("loss", "arcface"), ("net", "small"),
-     ("miner", "batch_hard"), ("metric", "map_at_r"), ("sampler", "episodes"), ("projection", "tsne")],
+    [("loss", "triplet"), ("loss", "weighted_sum"), ("loss", "hinge_pair"), ("loss", "arcface"), ("loss", "sigreg"),
+     ("net", "small"), ("miner", "batch_hard"), ("metric", "map_at_r"), ("sampler", "episodes"),
+     ("projection", "tsne")],
 )  # fmt: skip
 def test_an_entry_page_shows_its_spec(here, kind, name):
     test, declared = learn(**{kind: name}), KINDS[kind].catalog[name]
@@ -78,7 +79,11 @@ def test_an_entry_page_shows_its_spec(here, kind, name):
         assert text in said
     for parameter in declared.parameters:
         assert f"`{parameter.name}`" in said
-        assert parameter.help in said
+        assert parameter.help in said.replace(r"\|", "|")
+    lines = "\n".join(element.value for element in test.markdown).splitlines()
+    rows = [line for line in lines if line.startswith("| `")]
+    assert len(rows) >= len(declared.parameters)
+    assert all(row.replace(r"\|", "").count("|") == 5 for row in rows), "a bar in a text ends its cell"
     assert (data(test, "loss_plot") is not None) == (kind == "loss" and name != "weighted_sum")
     assert (data(test, "force_playground") is not None) == (kind == "loss" and name != "weighted_sum")
     assert (data(test, "layout_playground") is not None) == (name == "tsne")

@@ -222,7 +222,12 @@ def _parameters(spec: Spec, *, heading: bool = True) -> None:
         st.markdown("#### Parameters")
     rows = ["| Parameter | Default | May be | Meaning |", "|---|---|---|---|"]
     rows += [
-        f"| `{parameter.name}` | {default(parameter)} | {limits(parameter)} | {parameter.help} |"
+        f"| `{parameter.name}` | {default(parameter)} | {limits(parameter)} | {_cell(parameter.help)} |"
         for parameter in spec.parameters
     ]
     st.markdown("\n".join(rows))
+
+
+def _cell(text: str) -> str:
+    """Return a text for a table, whose bars would end the cell."""
+    return text.replace("|", r"\|")
