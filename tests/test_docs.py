@@ -18,6 +18,7 @@ from typing import Any
 import numpy
 import pandas
 import pytest
+import yaml
 from PIL import Image
 from sklearn.datasets import load_digits
 
@@ -206,7 +207,10 @@ def test_the_python_the_notebooks_and_the_commands_of_the_documents_work(part, a
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_every_page_is_understood(page, monkeypatch):
-    """Commands: their options and values. Python: its syntax, and that what it imports is there."""
+    """Commands: their options and values. Python: its syntax, and that what it imports is there. Settings: read."""
+    readers = {"sh": str, "python": ast.parse, "toml": tomllib.loads, "yaml": yaml.safe_load, "text": str, "nginx": str}
+    for kind, block in re.findall(r"^ *```(.*)\n((?s:.*?))^ *```$", page.read_text(), re.MULTILINE):
+        readers[kind](block)
     monkeypatch.syspath_prepend(ROOT / "packages" / "streamlit-embedding-map")
     for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
         for line in block.splitlines():
