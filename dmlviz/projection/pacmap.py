@@ -28,7 +28,9 @@ _SAMPLE = 6  # points, of which the second nearest is mid-near
 _NEAR, _MID, _FURTHER = 10.0, 10_000.0, 1.0  # c of the losses d / (c + d); of further pairs 1 / (1 + d)
 _EARLY = 100  # iterations of each of the first two phases, at most 2/9 of all
 _MEAN, _SQUARE = 0.9, 0.999  # decay of Adam's moments
-_LATER_RATE = 0.25  # of a live map
+_USUAL_SQUARE = 0.05  # of a gradient in the last phase
+_LATER_RATE, _LATER_SQUARE = 0.2, 0.99  # of a live map
+_GATHERING = 0.3  # share of a live update in the second phase: points that the net has moved far catch up
 _SHARED_FROM = 4_000  # points, from which on an iteration is long enough to be divided among threads
 _CHUNKS = 16
 _TRIES = 1_000  # points met to find those
@@ -158,14 +160,16 @@ class Forces:
             self._share(partial(self._pull, self._kernels, y, kinds, gradient))
         return gradient
 
-    def step(self, y: np.ndarray, moments: np.ndarray, iteration: int, rate: float) -> np.ndarray:
+    def step(
+        self, y: np.ndarray, moments: np.ndarray, iteration: int, rate: float, decay: float = _SQUARE
+    ) -> np.ndarray:
         """Return the positions (dims × n, float32) after an iteration; Adam's moments (2 × dims × n) are changed."""
         if self._is_local and iteration % _REDRAWN == 0 and iteration >= 2 * _early(self._iterations):
             self._graphs[2] = _both_ways(self._nearby(y, iteration))
         gradient, (mean, square) = self.gradient(y, iteration), moments
         mean += np.float32(1 - _MEAN) * (gradient - mean)
-        square += np.float32(1 - _SQUARE) * (gradient * gradient - square)
-        rate *= np.sqrt(1 - _SQUARE ** (iteration + 1)) / (1 - _MEAN ** (iteration + 1))
+        square += np.float32(1 - decay) * (gradient * gradient - square)
+        rate *= np.sqrt(1 - decay ** (iteration + 1)) / (1 - _MEAN ** (iteration + 1))
         moved: np.ndarray = y - np.float32(rate) * mean / (np.sqrt(square) + np.float32(1e-7))
         return moved
 
@@ -239,20 +243,21 @@ class PaCMAP(Method):
     is_local = False
 
     def fit(self, rows: np.ndarray, request: Request) -> Layout:
-        """Return the layout; from a start that is no stopped layout, neighbors and further pairs alone move it."""
+        """Return the layout; from a start other than a stopped layout by the last phase alone."""
         config, frames, done = request.config, request.frames, request.begun
         total = config.params["iterations"]
+        if request.start is not None and not done:
+            done = 2 * _early(total)
         with one_thread(), Helpers() as helpers:
             points = _reduced(rows, config)
             start = initial_layout(points, config.dims, config.seed) if request.start is None else request.start
             start = np.asarray(start, np.float32)
             frames.report(done, total, None, start)
-            skipped = 0 if request.start is None or done else 2 * _early(total)
             table, forces = self._forces(points, config, helpers, frames.raise_if_stopped)
             frames.raise_if_stopped()
             y, moments = _in_columns(start, request.momentum, request.start is not None)
             while done < total and not (done % _REDRAWN == 0 and frames.should_stop()):
-                y = forces.step(y, moments, skipped + done, 1.0)
+                y = forces.step(y, moments, done, 1.0)
                 done += 1
                 if frames.is_due() and done < total:
                     frames.report(done, total, None, y.T.copy())
@@ -277,7 +282,11 @@ class PaCMAP(Method):
             table, forces = self._forces(points, config, helpers)
             for turns in frames:
                 for share in turns:
-                    y = forces.step(y, moments, done, 1.0 if done < self.updates[0] else _LATER_RATE * (1 - share))
+                    if done < self.updates[0]:
+                        y = forces.step(y, moments, done, 1.0)
+                    else:
+                        phase = 2 * _early(config.params["iterations"]) - 1 if share < _GATHERING else done
+                        y = forces.step(y, moments, phase, _LATER_RATE * (1 - share), _LATER_SQUARE)
                     done += 1
                 yield _layout(y, moments, done, table, rows)
 
@@ -321,7 +330,7 @@ def _in_columns(start: np.ndarray, momentum: np.ndarray | None, has_moved: bool)
     """Return positions (dims × n) and Adam's moments (2 × dims × n); where a map goes on without any, for no jump."""
     y = np.ascontiguousarray(start.T)
     if momentum is None:
-        return y, np.stack([np.zeros_like(y), np.full_like(y, has_moved)])
+        return y, np.stack([np.zeros_like(y), np.full_like(y, _USUAL_SQUARE if has_moved else 0)])
     return y, momentum.transpose(0, 2, 1).copy()
 
 
