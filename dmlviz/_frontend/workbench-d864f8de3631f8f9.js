@@ -1,1 +1,0 @@
-export { workbench as default } from "../dmlviz.workbench/page-82a9a12a1a7fb3b8.js";
