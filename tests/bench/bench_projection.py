@@ -251,10 +251,7 @@ COSTS = Path(__file__).parents[2] / "docs" / "MAPS.md"
 QUALITY_POINTS = 3_000
 SIZES = (2_000, 10_000, 60_000, 250_000)
 WARM_UP = {"umap-learn": 5_000}  # points of the first call, of which it compiles all that it needs
-METHODS = (
-    *("tsne", "openTSNE", "sklearn", "TorchDR t-SNE", "umap", "umap-learn", "TorchDR UMAP"),
-    *("pacmap", "authors' PaCMAP", "localmap", "authors' LocalMAP"),
-)
+METHODS = ("tsne", "openTSNE", "sklearn", "TorchDR t-SNE", "umap", "umap-learn", "TorchDR UMAP")
 BEGIN, END = "<!-- bench_projection.py --peers writes from here -->\n", "<!-- to here -->"  # the table in the docs
 HEAD = """
 Written by `python tests/bench/bench_projection.py --peers`: random clusters in 64 dimensions, each program's defaults,
