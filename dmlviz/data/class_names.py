@@ -133,6 +133,7 @@ def label_text(label: Any) -> str:
             return UNLABELED
         label = int(label) if label.is_integer() else label
     text = str(label)
-    if not text.isprintable() and not plain_name(text):  # nothing that is seen
+    head = text[:64]  # all of a text that fills megabytes would take long
+    if not (head.isprintable() and head.strip()) and not plain_name(text):  # nothing that is seen
         return UNLABELED
     return text.strip() or UNLABELED

@@ -258,7 +258,7 @@ def no_vector(table: "pyarrow.Table", name: str) -> UserError:
     kinds = [f"{field.name} ({_type_name(field.type)})" for field in table.schema][:8]
     cell = ""
     if (column := next(filter(lambda one: is_text(table.column(one)), table.column_names), None)) is not None:
-        cells = enumerate(table.column(column).to_pylist(), 1)
+        cells = enumerate((cell.as_py() for cell in table.column(column)), 1)
         wrong = ((row, text) for row, text in cells if text is not None and not is_number(str(text)))
         cell = next(
             (f" Row {row:,} of column {column} is no number: {one_line(text, 40)!r}." for row, text in wrong), ""
