@@ -194,7 +194,8 @@ class SubCenterArcFace(ArcFace):
 
     def cosines(self, batch: LossBatch) -> Float[Tensor, "n classes"]:
         """Return the cosine of each image with the nearest center of each class."""
-        return super().cosines(batch).unflatten(1, (self.num_classes, -1)).max(dim=2).values
+        nearest: Tensor = super().cosines(batch).unflatten(1, (self.num_classes, -1)).max(dim=2).values
+        return nearest
 
 
 @implements("magface")
@@ -241,7 +242,7 @@ class MagFace(NormalizedSoftmax):
 
         def numbers() -> Numbers:
             own = {} if entropy.numbers is None else entropy.numbers()
-            lengths = {"a": length, "m": torch.rad2deg(margin), r"\lambda": self.regularizer, "g(a)": cost}
+            lengths: Numbers = {"a": length, "m": torch.rad2deg(margin), r"\lambda": self.regularizer, "g(a)": cost}
             return {**own, r"\psi(\theta_y)": own["z_y"] / self.scale, **lengths}
 
         return per_image(entropy.values + self.regularizer * cost, numbers)
@@ -284,7 +285,8 @@ class AdaFace(NormalizedSoftmax):
     def _quality(self, batch: LossBatch) -> Float[Tensor, " n"]:
         length = self._lengths(batch.embeddings)
         mean, deviation = self._statistics(length)
-        return ((length - mean) / (deviation + 1e-3) * self.concentration).clamp(-1, 1)
+        quality: Tensor = ((length - mean) / (deviation + 1e-3) * self.concentration).clamp(-1, 1)
+        return quality
 
     def scores(self, batch: LossBatch) -> Tensor:
         """Return s·cosθ, that of the own class made worse by margins that depend on the image's length."""

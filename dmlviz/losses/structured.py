@@ -169,7 +169,7 @@ def decoupled_contrastive(
     s = batch.cosine()
     counts = batch.positive & batch.has_both[:, None]
     negatives = masked_logsumexp(s / temperature, batch.negative)
-    weight = torch.ones_like(s)
+    weight: Tensor | float = 1.0
     if weighting == "von_mises":
         near = ((s - 1) / sigma).exp()
         weight = 2 - near / masked_mean(near, counts).clamp_min(torch.finfo(s.dtype).tiny)
@@ -183,7 +183,7 @@ def decoupled_contrastive(
             "negatives": batch.negative.sum(dim=1, keepdim=True),
         }
 
-    return Terms(negatives[:, None] - weight * s / temperature, counts, reduction, numbers=numbers)
+    return Terms(negatives[:, None] - (weight / temperature) * s, counts, reduction, numbers=numbers)
 
 
 @register_loss("hyperbolic_contrastive")

@@ -215,7 +215,8 @@ def poincare_distance(x: Float[Tensor, "n d"], curvature: float, radius: float) 
     wide = _sinh(2 * length)
     half = safe_sqrt(_sinh(length[:, None] - length).square() + wide[:, None] * wide * apart / 4)
     # asinh, accurate for small numbers too, in operations that a page knows
-    return 2 / root * torch.log1p(half + half.square() / (1 + (1 + half.square()).sqrt()))
+    distance: Tensor = 2 / root * torch.log1p(half + half.square() / (1 + (1 + half.square()).sqrt()))
+    return distance
 
 
 def _sinh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

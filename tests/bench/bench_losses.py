@@ -17,6 +17,7 @@ from pytorch_metric_learning import miners as pml_miners
 from torch.nn.functional import cosine_similarity, normalize, softplus
 
 from dmlviz import losses, miners
+from dmlviz.lessons.code import losses as shown
 from dmlviz.miners.tuples import AnchoredPairs
 from dmlviz.ops.labeled_batch import LabeledBatch
 
@@ -210,6 +211,26 @@ def plain(x, labels):
         compare(f"{name} (plain torch)", lambda x, ours=ours: ours(x, labels), peer, x, 0.8)
 
 
+def newest(x, labels):
+    """Losses since 2019, against their code on Learn."""
+    # Nothing is asked of those that take a few milliseconds, whose exact distances and safety cost a part of one.
+    names = (
+        "smooth_ap recall_at_k roadmap proxy_anchor decoupled_contrastive subcenter_arcface siglip ranked_list magface"
+    )
+    names += " adaface hyperbolic_contrastive sigreg graded_contrastive"
+    for name in names.split():
+        ours = losses.build(name, embedding_dim=x.shape[1], num_classes=int(labels.max()) + 1)
+
+        def mine(x, ours=ours):
+            return ours.to(x.dtype)(x, labels)
+
+        def peer(x, name=name, ours=ours):
+            weights = {key: value.detach() for key, value in ours.named_parameters()}
+            return getattr(shown, name)(x, labels, **weights)
+
+        compare(f"{name} (plain torch)", mine, peer, x, None, rounds=5)
+
+
 def main():
     if "--large" in sys.argv:
         cubes(16, 16, rounds=1)
@@ -221,6 +242,7 @@ def main():
     margin_over_everything(x, labels)
     peers(x, labels)
     plain(x, labels)
+    newest(x, labels)
 
 
 if __name__ == "__main__":
