@@ -12,6 +12,7 @@ import {
   pointOf,
   withCorner,
 } from "../../src/workbench/query/frameGeometry.ts";
+import { DrawingQuestion } from "../../src/workbench/query/questions.ts";
 import { SIDE, encodeDrawing, rasterize } from "../../src/workbench/query_pad/queryPad.tsx";
 
 const at = (ink, x, y) => ink[Math.floor(y * SIDE) * SIDE + Math.floor(x * SIDE)];
@@ -126,4 +127,19 @@ test("an address names a frame by five numbers", () => {
     frameParameter({ x: 1 / 3, y: 0.5, width: 0.25, height: 0.125, angle: 350 }),
     "0.3333,0.5,0.25,0.125,350",
   );
+});
+
+test("a question that waits is said to after a moment, and no more once it is answered", async (t) => {
+  const question = new DrawingQuestion();
+  let answer;
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  t.mock.method(globalThis, "fetch", () => new Promise((done) => (answer = done)));
+  question.send({ url: "http://server/query?", view: "", live: false }, { side: 1, ink: "" });
+  assert.equal(question.waiting, "");
+  t.mock.timers.tick(400);
+  assert.equal(question.waiting, "Finding its neighbors …");
+  const answered = new Promise((done) => (question.onChange = done));
+  answer(Response.json({ places: { views: {}, ways: {} } }));
+  await answered;
+  assert.equal(question.waiting, "");
 });

@@ -195,6 +195,9 @@ export class QueryPanel {
         return (
           <div class="pad">
             <Pad name="query_pad" delay={0} hint="Draw here" send={(drawing) => draw.send(source, drawing)} />
+            <p class="quiet" role="status">
+              {draw.waiting}
+            </p>
             <p class="refused" role="alert">
               {draw.trouble}
             </p>
@@ -294,7 +297,7 @@ interface TabProps {
 
 /** A picture with its frame, or the way to one (`children`); and below it why a picture was not taken. */
 function PictureTab({ question, source, take, several, children }: TabProps) {
-  const { picture, trouble, busy } = question;
+  const { picture, trouble, busy, waiting } = question;
   return (
     <div class="picture-question">
       {picture ? (
@@ -314,7 +317,7 @@ function PictureTab({ question, source, take, several, children }: TabProps) {
         children
       )}
       <p class="quiet" role="status">
-        {busy && `Reading ${busy} …`}
+        {busy ? `Reading ${busy} …` : waiting}
       </p>
       <p class="refused" role="alert">
         {trouble}

@@ -71,6 +71,7 @@ export class Asker {
   }
 }
 
+const LATE_MS = 400; // after which a question that waits is said to
 const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes through
 
 /** A question and its answer. */
@@ -78,6 +79,8 @@ abstract class AnsweredQuestion {
   protected readonly heed = heeding();
   answer: QueryAnswer | null = null;
   trouble = ""; // why there is no answer, in a sentence
+  waiting = ""; // what is said while an answer takes long
+  private late: ReturnType<typeof setTimeout> | undefined;
   onChange: () => void = () => {};
   protected asker = new Asker();
   private about = { url: "", view: "", live: false }; // what the last question was asked of
@@ -135,6 +138,8 @@ abstract class AnsweredQuestion {
       return this.onChange();
     }
     this.waits = true;
+    clearTimeout(this.late);
+    this.late = setTimeout(() => this.say("Finding its neighbors …"), LATE_MS);
     try {
       const answer = await this.asker.ask(source.url, question, options);
       if (!answer) return; // a newer one waits
@@ -145,11 +150,19 @@ abstract class AnsweredQuestion {
       take(null, error instanceof Refused ? error.picture : undefined, messageOf(error));
     }
     this.waits = false;
+    clearTimeout(this.late);
+    this.say("");
+  }
+
+  private say(words: string): void {
+    this.waiting = words;
     this.onChange();
   }
 
   protected forget(): void {
     this.asker.stop();
+    clearTimeout(this.late);
+    this.waiting = "";
     this.about = { url: "", view: "", live: false };
     this.waits = this.later = false;
     this.answer = null;
