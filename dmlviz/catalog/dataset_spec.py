@@ -129,6 +129,11 @@ class DatasetSpec(Spec):
             count -= self.class_split.test
         return range(count)
 
+    def takes_images_of(self, other: "DatasetSpec") -> bool:
+        """Return whether a net for these images takes those of another data set as they are."""
+        mine, theirs = ((spec.size, spec.channels) for spec in (self, other))
+        return mine == theirs and self.size > 0 and self.features is None and other.features is None
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, for a data set that no catalog lists."""
         fields = asdict(self)

@@ -127,19 +127,13 @@ def images_of(run: Run, dataset: str, root: Path | None = None) -> tuple[np.ndar
     own, spec = DATASETS[run.config.dataset], DATASETS[dataset]
     if dataset == own.name:
         raise UserError(f"{spec.title} is what the map shows: give another data set, or files.")
-    if not is_alike(own, spec):
+    if not own.takes_images_of(spec):
         raise UserError(
             f"{run.title} takes images of {_shape(own)}; those of {spec.title} have {_shape(spec)}: give them "
             "as files, which are prepared."
         )
     part = load(dataset, root).test
     return part.images, [spec.classes[label] if label >= 0 else "" for label in part.labels]
-
-
-def is_alike(own: DatasetSpec, other: DatasetSpec) -> bool:
-    """Return whether a net takes the images of another data set as they are."""
-    shapes = [(spec.size, spec.channels, spec.features is None) for spec in (own, other)]
-    return shapes[0] == shapes[1] and shapes[0][2] and own.size > 0
 
 
 def verdict(test: TwoSampleTest) -> str:

@@ -138,7 +138,9 @@ def test_what_learns_from_labels_refuses_those_that_are_missing(take, first):
         take(labels)
 
 
-@pytest.mark.parametrize("label", [0.5, pd.Interval(0, 1), pd.Period("2020"), object()], ids=lambda label: type(label).__name__)
+@pytest.mark.parametrize(
+    "label", [0.5, pd.Interval(0, 1), pd.Period("2020"), object()], ids=lambda label: type(label).__name__
+)
 def test_labels_of_another_kind_are_to_be_converted(label):
     with pytest.raises(UserError, match=r"at index 1: convert them, as with map\(str, labels\)"):
         read_labels([1, label, 2])

@@ -15,7 +15,6 @@ from dmlviz.data.picture_hints import picture_hints
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.gallery import Gallery, checked_name, read_named
-from dmlviz.runs.new_batch import is_alike
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import counted
 from dmlviz_app.answers.protocol import GalleryContent
@@ -121,7 +120,7 @@ async def batches(request: Request) -> Response:
     services = personal(request)
     own = DATASETS[services.runs.get(request.path_params["run"]).config.dataset]
     names = await asyncio.to_thread(services.datasets.available)
-    alike = {name: DATASETS[name].title for name in names if name != own.name and is_alike(own, DATASETS[name])}
+    alike = {name: DATASETS[name].title for name in names if name != own.name and own.takes_images_of(DATASETS[name])}
     return JSONResponse(alike, headers=NO_STORE)
 
 
