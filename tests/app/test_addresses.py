@@ -94,7 +94,7 @@ def address(draw: random.Random, page: type) -> dict[str, str]:
 def test_every_address_is_read_back_as_the_state_that_wrote_it(page):
     draw = random.Random(6)
     said = set()
-    for _ in range(500):
+    for _ in range(700):
         query = address(draw, page)
         state = page.from_query(query)
         own = state.to_query()

@@ -117,7 +117,7 @@ def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person
     expect(person.map.locator(".class .name")).to_have_text(["across", "along"])
     expect(page.locator("[data-score=precision_at_1] .value")).to_have_text("1.000")
 
-    person.choose("Random plane")
+    page.get_by_label("More projections").select_option(label="Random plane")
     person.map_has("view", re.compile("[0-9a-f]{16}"))
     person.map_has("state", "finished")
     person.map_has("points", "20")

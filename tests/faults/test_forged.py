@@ -115,7 +115,7 @@ def test_the_check_of_exports_sees_code_that_is_there():
 def test_invalid_settings_in_an_archive_are_one_sentence(fields):
     with pytest.raises(UserError) as caught:
         TrainConfig(**{"dataset": "digits", **fields})
-    assert len(str(caught.value)) < 700
+    assert len(str(caught.value)) < 1000  # the names of all losses are among the words
 
 
 def test_a_shell_reads_the_words_of_a_command_unchanged(seed):

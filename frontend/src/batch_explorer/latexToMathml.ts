@@ -33,6 +33,9 @@ const SIGNS: Record<string, string> = {
   in: "∈",
   ne: "≠",
   pm: "±",
+  oplus: "⊕",
+  int: "∫",
+  notin: "∉",
   times: "×",
   infty: "∞",
   le: "≤",
@@ -48,7 +51,7 @@ const SIGNS: Record<string, string> = {
   lfloor: "⌊",
   rfloor: "⌋",
 };
-const WORDS = new Set(["log", "max", "min", "cos", "sin", "tan", "exp", "sum"]);
+const WORDS = new Set(["tanh", "log", "max", "min", "cos", "sin", "tan", "exp", "sum"]);
 const SPACES: Record<string, number> = { ",": 0.17, ";": 0.28, "!": 0, " ": 0.3, quad: 1, qquad: 1.6 };
 const SIZES = new Set(["big", "Big", "bigl", "bigr", "Bigl", "Bigr", "left", "right"]);
 const ACCENTS: Record<string, string> = { bar: "¯", hat: "^", overline: "¯", tilde: "˜" };
