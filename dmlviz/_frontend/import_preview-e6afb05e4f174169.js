@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-3f8eaffc13a4a411.js";
