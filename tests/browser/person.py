@@ -74,6 +74,8 @@ class Person:
         self.url = url
         self._browser, self._looks = browser, looks
         self.errors: list[str] = []
+        # Parts of the errors that a story provokes. Named before: the console may be heard after the page has told them.
+        self.provoked: list[str] = []
         self.requests: list[str] = []
         self.tabs: list[Page] = []
         self._listeners: dict[Any, Callable[[Any], None]] = {
@@ -92,8 +94,9 @@ class Person:
 
     def _hear(self, message: ConsoleMessage) -> None:
         # Seen once, behind nginx on a busy machine, in a story that went well: Chromium gave up on a file by itself.
-        if message.type == "error" and "net::ERR_TOO_MANY_RETRIES" not in message.text:
-            self.errors.append(f"{message.text} {message.location['url']}")
+        text = f"{message.text} {message.location['url']}"
+        if message.type == "error" and not any(part in text for part in ("net::ERR_TOO_MANY_RETRIES", *self.provoked)):
+            self.errors.append(text)
 
     def open(self, query: str = "") -> None:
         """Open the page and wait for the map."""
