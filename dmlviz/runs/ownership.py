@@ -22,10 +22,10 @@ from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.run_schema.validation import read
 
-Visibility = Literal["private", "link", "shelf"]
+Visibility = Literal["private", "link", "public"]
 """The people besides its holder who see it: none, everyone who opened its link, or everyone."""
 
-VISIBILITIES: tuple[Visibility, ...] = ("private", "link", "shelf")
+VISIBILITIES: tuple[Visibility, ...] = ("private", "link", "public")
 MAX_READERS = 2000  # people who opened the link of one entry
 NO_LONGER_YOURS = "This run is no longer yours; reload the page."
 
@@ -96,9 +96,9 @@ class Ownership:
         return next((entry for entry in self.entries(item) if entry.holder == holder), None)
 
     def visible_entry(self, item: str, person: str) -> Entry | None:
-        """Return the entry through which a person sees it: their own, else one on the shelf, else one by link."""
+        """Return the entry through which a person sees it: their own, else a public one, else one by link."""
         visible = [entry for entry in self.entries(item) if _sees(entry, person)]
-        order = {"shelf": 1, "link": 2, "private": 3}
+        order = {"public": 1, "link": 2, "private": 3}
         return min(visible, key=lambda entry: 0 if entry.holder == person else order[entry.visibility], default=None)
 
     def items(self) -> Iterator[str]:
@@ -284,7 +284,7 @@ class Ownership:
 
 
 def _sees(entry: Entry, person: str) -> bool:
-    if entry.holder == person or entry.visibility == "shelf":
+    if entry.holder == person or entry.visibility == "public":
         return True
     return entry.visibility == "link" and person in entry.readers
 

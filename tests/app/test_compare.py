@@ -322,7 +322,7 @@ def test_an_address_without_runs_gets_them_and_keeps_what_is_looked_at(here, two
 
 def test_a_url_is_applied_even_if_another_page_created_the_state(here, two):
     page = open_page()
-    page.session_state[compare.KEY] = CompareState()  # as the shelf leaves it, which links to Compare
+    page.session_state[compare.KEY] = CompareState()  # as the page Runs leaves it, which links to Compare
     page.switch_page(COMPARE)
     page.query_params["a"], page.query_params["b"] = two[1].id, two[0].id
     page.run()

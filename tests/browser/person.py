@@ -74,7 +74,7 @@ class Person:
         self.url = url
         self._browser, self._looks = browser, looks
         self.errors: list[str] = []
-        # Parts of the errors that a story provokes. Named before: the console may be heard after the page has told them.
+        # Parts of errors that a story provokes. Named before them: the page may tell of one before the console does.
         self.provoked: list[str] = []
         self.requests: list[str] = []
         self.tabs: list[Page] = []

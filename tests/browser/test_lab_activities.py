@@ -81,7 +81,7 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(streamlit_serve
     page = person.page
     person.open_lab("gallery")
     page.get_by_role("button", name="Train it").click()
-    expect(page.get_by_text("On the shelf")).to_be_visible()
+    expect(page.get_by_text("In the gallery", exact=True)).to_be_visible()
     expect(page.get_by_text("7 (3)")).to_have_count(0)
     page.get_by_role("button", name="Add three test pictures of 7").click()
     expect(page.get_by_text("7 (3)")).to_be_visible()
@@ -94,7 +94,7 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(streamlit_serve
     page.get_by_role("button", name="Add this drawing").click()
     expect(page.get_by_text("my sign (1)")).to_be_visible()
     expect(answer).to_contain_text("This is my sign: the nearest, my sign, is 0.00 away")
-    page.locator("[class*=st-key-lab-shelf-of-my-sign]").get_by_role("button", name="Remove").click()
+    page.locator("[class*=st-key-lab-own_gallery-of-my-sign]").get_by_role("button", name="Remove").click()
     expect(page.get_by_text("my sign (1)")).to_have_count(0)
     expect(answer).not_to_contain_text("my sign")
 

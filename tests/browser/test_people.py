@@ -57,7 +57,7 @@ def fetch_status(page: Page, path: str) -> int:
     return page.evaluate("path => fetch(path).then((answer) => answer.status)", path)
 
 
-def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive, school):
+def test_a_run_is_private_until_it_is_shared_by_link_or_made_public(arrive, school):
     """What a person may do with another's run is shown by tests/app/people; here they come by links."""
     ada, grace, stranger = arrive("member"), arrive("teacher"), arrive("")
     run = train(ada, school, "dataset=digits&net=mlp&steps=1&seed=3")
@@ -70,7 +70,7 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     card(ada, run).get_by_role("button", name="Everyone with the link").click()
     link = card(ada, run).get_by_role("textbox", name="Link")
     expect(link).to_have_value(re.compile("share="))
-    assert card(ada, run).get_by_role("button", name="Everyone, on the shelf").count() == 0  # she is no teacher
+    assert card(ada, run).get_by_role("button", name="Everyone", exact=True).count() == 0  # she is no teacher
 
     grace.goto(link.input_value())
     expect(grace.locator(f".map[data-run='{run}']")).to_have_attribute("data-ready", "true")
@@ -87,16 +87,16 @@ def test_a_run_is_private_until_it_is_shared_by_link_or_put_on_the_shelf(arrive,
     grace.goto(f"{school.url}/?run={run}")
     expect(grace.get_by_text("Run not found")).to_be_visible()
 
-    # What a teacher puts on the shelf everybody sees, a guest too: Ada with the guests' link is one from then on.
+    # What a teacher makes public everybody sees, a guest too: Ada with the guests' link is one from then on.
     lesson = train(grace, school, "dataset=digits&net=mlp&steps=1&seed=4")
     open_runs(grace)
     expect(grace.get_by_text("Queue: nothing under way.")).to_be_visible()
     card(grace, lesson).get_by_role("button", name="Who sees it").click()
-    card(grace, lesson).get_by_role("button", name="Everyone, on the shelf").click()
-    expect(card(grace, lesson).locator("[aria-pressed=true][data-visibility=shelf]")).to_have_count(1)
+    card(grace, lesson).get_by_role("button", name="Everyone", exact=True).click()
+    expect(card(grace, lesson).locator("[aria-pressed=true][data-visibility=public]")).to_have_count(1)
     ada.goto(f"{school.url}/?token={school.tokens['guest']}")
     expect(ada.get_by_test_id("stSidebar")).to_contain_text("· guest")
     open_runs(ada)
-    ada.get_by_role("button", name="Shelf", exact=True).click()
+    ada.get_by_role("button", name="Public", exact=True).click()
     expect(card(ada, lesson)).to_contain_text("Visitor")
     assert fetch_status(ada, address) == 200, "what she trained as a member stays hers"

@@ -25,9 +25,9 @@ def give(owners, holder, **more):
 
 def test_holding_it_twice_changes_nothing(owners):
     give(owners, "ada")
-    owners.share(RUN, "ada", "shelf")
+    owners.share(RUN, "ada", "public")
     give(owners, "ada")
-    assert owners.entry(RUN, "ada").visibility == "shelf"
+    assert owners.entry(RUN, "ada").visibility == "public"
 
 
 def test_a_link_opens_for_those_who_have_it_until_it_is_taken_back(owners):
@@ -51,9 +51,9 @@ def test_a_link_opens_for_those_who_have_it_until_it_is_taken_back(owners):
     assert owners.visible_entry(RUN, "bob") is None
 
 
-def test_one_s_own_entry_comes_before_the_shelf_s(owners):
+def test_one_s_own_entry_comes_before_a_public_one(owners):
     give(owners, "ada")
-    owners.share(RUN, "ada", "shelf")
+    owners.share(RUN, "ada", "public")
     assert owners.visible_entry(RUN, "bob").holder == "ada"
     give(owners, "bob")
     assert owners.visible_entry(RUN, "bob").holder == "bob"
@@ -61,7 +61,7 @@ def test_one_s_own_entry_comes_before_the_shelf_s(owners):
 
 def test_what_is_deleted_is_not_shared_any_more(owners):
     give(owners, "ada")
-    owners.share(RUN, "ada", "shelf")
+    owners.share(RUN, "ada", "public")
     owners.remove(RUN, "ada")
     assert owners.visible_entry(RUN, "bob") is None
     owners.restore(RUN, "ada")
@@ -88,7 +88,7 @@ def test_what_cannot_have_owners_has_none_and_gets_none(tmp_path, has_owners, it
     assert owners.all_entries(item) == owners.entries(item) == ()
     assert owners.entry(item, "ada") is owners.visible_entry(item, "ada") is None
     assert owners.open_link(item, "key", "ada") is False
-    owners.share(item, "ada", "shelf")
+    owners.share(item, "ada", "public")
     owners.admit(item, "ada", ["bob"])
     with pytest.raises(UserError, match="belongs to nobody"):
         owners.add(item, holder="ada", name="Ada", title="x")

@@ -234,7 +234,7 @@ def show_to_class(owners: Ownership, room: Classroom, place: Place) -> None:
     for name in RUN_PARAMETERS:
         run = place.query.get(name, "")
         entry = owners.entry(run, room.teacher) if is_run_id(run) else None
-        if entry is None:  # not the teacher's own: it is on the shelf, or stays hidden
+        if entry is None:  # not the teacher's own: it is public, or stays hidden
             continue
         if entry.visibility == "private":
             owners.share(run, room.teacher, "link")

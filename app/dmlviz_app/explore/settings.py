@@ -29,7 +29,7 @@ from dmlviz_app.workbench.progress_panel import TRAININGS
 
 REPLAYED = "train.replayed"  # ID of the run that Train showed again
 REPLAYS = "train.replays"  # how often it did
-LABELS: dict[Visibility, str] = {"private": "Only you", "link": "Everyone with the link", "shelf": "Everyone"}
+LABELS: dict[Visibility, str] = {"private": "Only you", "link": "Everyone with the link", "public": "Everyone"}
 
 
 def settings(ui: UIState, services: Services, run_view: RunView | None, only: Sequence[str] | None = None) -> None:

@@ -10,7 +10,7 @@ from dmlviz.labs.lab import Lab
 from dmlviz.labs.lab_study import as_command, cost_in_words, ready_made, study_rows
 from dmlviz.labs.registry import LABS
 from dmlviz.labs.thumbnail import thumbnail
-from dmlviz_app.labs import few_shot_episodes, gallery_shelf, gallery_size, pair_game, paper_tricks
+from dmlviz_app.labs import few_shot_episodes, gallery_size, own_gallery, pair_game, paper_tricks
 from dmlviz_app.labs import figure as lab_figure
 from dmlviz_app.labs import playground as lab_playground
 from dmlviz_app.labs import run as lab_run
@@ -122,7 +122,7 @@ def _keep(ui: LabsState, view: LabView) -> None:
 
 PANELS: dict[str, Callable[[Services, LabView], None]] = {
     "pairs": pair_game.pair_game,
-    "gallery": gallery_shelf.gallery_shelf,
+    "gallery": own_gallery.own_gallery,
     "places": lab_playground.places,
     "planes": lab_playground.planes,
     "sketch": lab_playground.sketch,

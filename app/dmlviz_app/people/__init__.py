@@ -13,7 +13,7 @@ FEATURE = Feature(
         policy.MEET,
         policy.KEEP,
         policy.SHARE_LINK,
-        policy.SHARE_SHELF,
+        policy.MAKE_PUBLIC,
         policy.SEE_QUEUE,
         policy.READ_FILES,
     ],

@@ -102,7 +102,7 @@ class Person:
             return "others"
         if entry.holder == self.id:
             return "mine"
-        return "shelf" if entry.visibility == "shelf" else "shared"
+        return "public" if entry.visibility == "public" else "shared"
 
     def hold(self, owners: Ownership, item: str, title: str, tags: Iterable[str] = ()) -> None:
         """Take an entry of a run or a data set, where things have owners; a guest's is temporary."""

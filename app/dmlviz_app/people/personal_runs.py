@@ -1,4 +1,4 @@
-"""The runs of a folder as one person sees them: their own, those shared with them, and the shelf of all."""
+"""The runs of a folder as one person sees them: their own, those shared with them, and the public ones."""
 
 import contextlib
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ from dmlviz_app.people.policy import Relation
 SHARING: dict[Visibility, policy.Action] = {
     "private": policy.CHANGE,
     "link": policy.SHARE_LINK,
-    "shelf": policy.SHARE_SHELF,
+    "public": policy.MAKE_PUBLIC,
 }
 
 
@@ -58,7 +58,7 @@ class PersonalRuns(Runs):
             return RunAccess("mine", None, True)
         if not is_run_id(run):
             return None
-        group: Relation = "shelf"
+        group: Relation = "public"
         entry = None
         if not (self.bundled / run).is_dir():  # a copy of a ready-made run stays everybody's
             entry = self.owners.visible_entry(run, self.person.id)
@@ -75,7 +75,7 @@ class PersonalRuns(Runs):
     def look(
         self, is_wanted: Callable[[str], bool] = lambda run: True
     ) -> tuple[tuple[Run, ...], tuple[DamagedRun, ...]]:
-        """Return the readable and the damaged runs of this person, those shared with them, and the shelf."""
+        """Return the readable and the damaged runs of this person, those shared with them, and the public ones."""
         readable, damaged = super().look(lambda run: self._lists(run) and is_wanted(run))
         return tuple(map(self._as_seen, readable)), damaged
 
@@ -154,7 +154,7 @@ class PersonalRuns(Runs):
         if not self.person.may(action, access.group):
             raise UserError(f"You are a {self.person.role.name.lower()}, and may not {action.description}.")
         if self.is_bundled(super().get(run)) or (self.bundled / run).is_dir():
-            raise UserError("A ready-made run is on the shelf of all already.")
+            raise UserError("A ready-made run is public already.")
         holder = self.person.id if access.entry is None else access.entry.holder
         if access.entry is None:  # one without an owner, which the admin takes
             self.owners.add(run, holder=holder, name=self.person.name, title=super().get(run).title)

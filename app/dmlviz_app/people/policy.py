@@ -11,15 +11,15 @@ class Role(enum.IntEnum):
     NOBODY = 0  # nothing
     GUEST = 1  # look, and train in a corner that empties itself after a day
     MEMBER = 2  # keep runs and data, share them by link
-    TEACHER = 3  # put runs on the shelf of all, see the queue
+    TEACHER = 3  # make runs public, see the queue
     ADMIN = 4  # see and change everything
     SOLE = 5  # the only person of a server, to whom everything belongs
 
 
 ROLES = {role.name.lower(): role for role in Role if role is not Role.SOLE}
 
-Relation = Literal["mine", "shared", "shelf", "others"]
-"""Why a person sees an item: they hold it, they opened its link, it is on the shelf; or only that others hold it."""
+Relation = Literal["mine", "shared", "public", "others"]
+"""Why a person sees an item: they hold it, they opened its link, it is public; or only that others hold it."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,6 @@ STOP = Action("stop a job or a study", Role.GUEST)
 MEET = Action("have an account, join a class", Role.GUEST, with_others=True)
 KEEP = Action("keep runs and data for longer than a day", Role.MEMBER)
 SHARE_LINK = Action("share runs and data by link", Role.MEMBER, with_others=True)
-SHARE_SHELF = Action("put runs and data on the shelf of all", Role.TEACHER, with_others=True)
+MAKE_PUBLIC = Action("make runs and data public", Role.TEACHER, with_others=True)
 SEE_QUEUE = Action("see all jobs", Role.TEACHER, with_others=True)
 READ_FILES = Action("choose files of the server's machine", None)

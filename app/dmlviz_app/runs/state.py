@@ -28,7 +28,7 @@ from dmlviz_app.widgets.messages import escape_markdown
 
 KEY = "page.runs"
 SORTS = ("newest", "score", "size")
-GROUPS = ("all", "mine", "shared", "shelf", "others")
+GROUPS = ("all", "mine", "shared", "public", "others")
 KEPT_FILES = ("embeddings.npy", "labels.npy", "weights.safetensors", "metrics.json")
 SCORES = ("precision_at_1", "map_at_r")
 

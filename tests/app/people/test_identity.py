@@ -244,7 +244,7 @@ RIGHTS = {
     policy.KEEP: (Role.MEMBER, Role.ADMIN, Role.ADMIN, True),
     policy.SHARE_LINK: (Role.MEMBER, Role.ADMIN, Role.ADMIN, False),
     OPEN_CLASS: (Role.MEMBER, Role.ADMIN, Role.ADMIN, False),
-    policy.SHARE_SHELF: (Role.TEACHER, Role.ADMIN, Role.ADMIN, False),
+    policy.MAKE_PUBLIC: (Role.TEACHER, Role.ADMIN, Role.ADMIN, False),
     CORRECT: (Role.TEACHER, Role.ADMIN, Role.ADMIN, True),
     READ_SHEETS: (Role.TEACHER, Role.ADMIN, Role.ADMIN, True),
     policy.SEE_QUEUE: (Role.TEACHER, Role.ADMIN, Role.ADMIN, False),
@@ -260,14 +260,14 @@ def person(role, id="ada"):
 def test_a_role_may_do_what_the_table_says_and_nothing_else(action):
     own, shared, others, alone = RIGHTS[action]
     for role in ROLES.values():
-        for relation, lowest in (("mine", own), ("shared", shared), ("shelf", shared), ("others", others)):
+        for relation, lowest in (("mine", own), ("shared", shared), ("public", shared), ("others", others)):
             assert person(role).may(action, relation) is (role >= lowest), (role, relation)
             assert person(Role.SOLE).may(action, relation) is alone
 
 
 @pytest.mark.parametrize(
     ("visibility", "holder", "relation"),
-    [("private", "ada", "mine"), ("shelf", "ada", "mine"), ("link", "bob", "shared"), ("shelf", "bob", "shelf")],
+    [("private", "ada", "mine"), ("public", "ada", "mine"), ("link", "bob", "shared"), ("public", "bob", "public")],
 )
 def test_the_owner_and_the_visibility_decide_what_an_item_is_to_a_person(visibility, holder, relation):
     entry = Entry(holder=holder, name="", title="", visibility=visibility, added=0)

@@ -12,7 +12,7 @@ from dmlviz_app.server import services
 from dmlviz_app.server.settings import Settings
 from streamlit.testing.v1 import AppTest
 
-SHARING = ("visitor", "owner", "share", "shelf", "queue", "member", "only you")
+SHARING = ("visitor", "owner", "share", "public", "queue", "member", "only you")
 
 
 def opened(**query):

@@ -89,7 +89,7 @@ def test_only_the_owner_or_an_admin_changes_a_run(ada, bob, people, adas_run, sh
     if change == "restore":
         ada.here.runs.delete(adas_run)
     else:
-        people["teacher"].here.runs.owners.share(adas_run, ada.id, "shelf")  # whoever sees it may not change it either
+        people["teacher"].here.runs.owners.share(adas_run, ada.id, "public")  # whoever sees it may not change it either
     before = shared.run_owners.all_entries(adas_run)
     for stranger in (bob, people["teacher"], people["guest"]):
         with pytest.raises(UserError):
@@ -208,7 +208,7 @@ def test_studies_count_where_runs_and_trainings_do(shared, people, ada, limit_me
 
 
 def test_a_browser_without_cookie_looks_but_starts_nothing(shared, adas_run, ada, app, people):
-    people["teacher"].here.runs.owners.share(adas_run, ada.id, "shelf")
+    people["teacher"].here.runs.owners.share(adas_run, ada.id, "public")
     nobody = shared.for_person(shared.identity.of_request(HTTPConnection({"type": "http", "headers": []})))
     assert nobody.runs.get(adas_run)
     with pytest.raises(UserError, match="allow cookies"):
@@ -297,7 +297,7 @@ def test_whoever_sees_a_run_sees_its_images_but_trains_on_them_only_if_a_teacher
     assert adas_data not in bob.here.datasets.available()
     assert adas_data not in bob.here.datasets.trainable()
     teacher.here.datasets.hold(adas_data)
-    shared.data_owners.share(adas_data, teacher.id, "shelf")
+    shared.data_owners.share(adas_data, teacher.id, "public")
     assert adas_data in bob.here.datasets.trainable()
 
 
@@ -333,7 +333,7 @@ def test_each_has_a_gallery_of_their_own_and_sees_that_of_who_shares_the_run(ada
     assert keep(bob, "bob's") == [("bob's", True)]
     guest, teacher = people["guest"], people["teacher"]
     assert "There is no run" in names(guest)
-    ada.here.runs.owners.share(trained.name, ada.id, "shelf")
+    ada.here.runs.owners.share(trained.name, ada.id, "public")
     assert names(guest) == [("ada's", False)]
     assert "A guest keeps pictures with runs of their own" in keep(guest, "mine")
     assert keep(teacher, "teacher's") == [("ada's", False), ("teacher's", True)]
@@ -400,5 +400,5 @@ def test_the_runs_page_shows_whose_a_run_is(ada, bob, people, adas_run, shared):
     bob.here.runs.delete(adas_run)
     assert card(bob) is None
     assert card(ada) is not None
-    with pytest.raises(UserError, match="a member, and may not put runs and data on the shelf of all"):
-        ada.here.runs.share(adas_run, "shelf")
+    with pytest.raises(UserError, match="a member, and may not make runs and data public"):
+        ada.here.runs.share(adas_run, "public")

@@ -12,7 +12,7 @@ export const GROUPS: Record<string, string> = {
   all: "All",
   mine: "Mine",
   shared: "Shared with me",
-  shelf: "Shelf",
+  public: "Public",
   others: "Others’",
 };
 

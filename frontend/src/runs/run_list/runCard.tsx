@@ -1,4 +1,4 @@
-// One run on the shelf.
+// One run of the list.
 import { useRef, useState } from "preact/hooks";
 import { copied } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
@@ -11,7 +11,7 @@ import { readable, SCORES, statusLabel, tagsOf, timeAgo } from "./model.ts";
 
 const LOCK = "M3.5 7.5h9v6h-9ZM5.5 7.5v-2a2.5 2.5 0 0 1 5 0v2";
 const CHAIN = "M6.5 9.5l3-3M7 4.5l1.5-1.5a2.6 2.6 0 0 1 4 4L11 8.5M9 11.5L7.5 13a2.6 2.6 0 0 1-4-4L5 7.5";
-const SHELF = "M2.5 13.5h11M4 13.5v-9h2.5v9M6.500 13.5v-11H9v11M9.500 4l2.3-.6 2.2 9.3";
+const GLOBE = "M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 0 0 0-11ZM2.5 8h11M8 2.5c-3.4 3.5-3.4 7.5 0 11c3.4-3.5 3.4-7.5 0-11";
 const PENCIL = "M3 13l.6-2.6 7.5-7.5 2 2-7.5 7.5L3 13Zm6.8-8.8 2 2";
 const PIN = "M6 2.5h4l-.5 4 2 2.2v.8h-7v-.8l2-2.2-.5-4ZM8 9.5v4";
 const BIN = "M3 4.5h10M6.5 4.5v-2h3v2M4.5 4.5l.5 9h6l.5-9M7 7v4.5M9 7v4.5";
@@ -23,7 +23,7 @@ const TAG = "M2.5 2.5H8L13.5 8 8 13.5 2.5 8ZM5.2 5.2h.1";
 const VISIBILITIES: Record<RunSharing["visibility"], { label: string; path: string }> = {
   private: { label: "Only me", path: LOCK },
   link: { label: "Everyone with the link", path: CHAIN },
-  shelf: { label: "Everyone, on the shelf", path: SHELF },
+  public: { label: "Everyone", path: GLOBE },
 };
 
 /** What a person can do with runs. */

@@ -24,17 +24,17 @@ from dmlviz_app.widgets.messages import escape_markdown, warn
 from dmlviz_app.widgets.pictures import picture
 from dmlviz_app.workbench.protocol import QueryPadProps
 
-KEY = "lab.shelf"
+KEY = "lab.own_gallery"
 EXAMPLES = 10  # pictures of each digit that the net was trained on
 ADDED = 3  # test pictures that one click adds
-SHOWN = 6  # pictures of each identity on the shelf
+SHOWN = 6  # pictures of each identity that are shown
 STEPS = 250
 REFRESH_S = 1.0
 MAX_NAME = 20  # characters
 
 
 @dataclass
-class Shelf:
+class OwnGallery:
     """The gallery of one visitor, with the pictures of each identity on it.
 
     Attributes:
@@ -48,7 +48,7 @@ class Shelf:
     pictures: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
     def add(self, name: str, embeddings: np.ndarray, images: list[np.ndarray], after: int | None = None) -> None:
-        """Put pictures of an identity on the shelf.
+        """Add pictures of an identity.
 
         Args:
             name: Name of the identity.
@@ -62,7 +62,7 @@ class Shelf:
         self.pictures.setdefault(name, []).extend(images)
 
     def remove(self, name: str) -> None:
-        """Remove an identity from the shelf, if it is there."""
+        """Remove an identity, if it is there."""
         if self.pictures.pop(name, None) is not None:
             self.gallery.remove(name)
 
@@ -72,7 +72,7 @@ def net_config(dataset: str, everybody: bool = False) -> TrainConfig:
     return TrainConfig(dataset=dataset, held_out_classes=() if everybody else NEWCOMERS, steps=STEPS)
 
 
-def gallery_shelf(services: Services, view: LabView) -> None:
+def own_gallery(services: Services, view: LabView) -> None:
     """Render the net's training, then the gallery."""
     st.markdown("#### Your own gallery")
     config = net_config(services.datasets.default())
@@ -80,7 +80,7 @@ def gallery_shelf(services: Services, view: LabView) -> None:
     waits = _find(services, config) is None
 
     @st.fragment(run_every=REFRESH_S if waits else None)
-    def shelf() -> None:
+    def train_then_use() -> None:
         with error_boundary("The gallery"):
             now = session_services()
             run = _find(now, config)
@@ -91,7 +91,7 @@ def gallery_shelf(services: Services, view: LabView) -> None:
             else:
                 _gallery(now, run)
 
-    shelf()
+    train_then_use()
 
 
 def _find(services: Services, config: TrainConfig) -> Run | None:
@@ -113,9 +113,9 @@ def _train(services: Services, config: TrainConfig) -> None:
 
 
 def _gallery(services: Services, run: Run) -> None:
-    shelf = st.session_state.get(KEY)
-    if shelf is None or shelf.run != run.id:
-        shelf = st.session_state[KEY] = _new_shelf(services, run)
+    own = st.session_state.get(KEY)
+    if own is None or own.run != run.id:
+        own = st.session_state[KEY] = _new_gallery(services, run)
     left, right = st.columns([3, 8], gap="medium")
     with left:
         pad = mount(
@@ -131,38 +131,38 @@ def _gallery(services: Services, run: Run) -> None:
             "Farther than this is unknown", 0.0, round(3 * limit, 2), round(limit, 2), key=f"{KEY}.threshold"
         )
     with right:
-        _answer(services, run, shelf, pad.drawing, threshold)
-        _people(services, run, shelf)
+        _answer(services, run, own, pad.drawing, threshold)
+        _people(services, run, own)
 
 
-def _new_shelf(services: Services, run: Run) -> Shelf:
-    """Return a shelf with the digits that the net was trained on."""
-    shelf = Shelf(run.id)
+def _new_gallery(services: Services, run: Run) -> OwnGallery:
+    """Return a gallery with the digits that the net was trained on."""
+    own = OwnGallery(run.id)
     for label in run.config.train_classes:
-        _add_test_images(services, run, shelf, label, EXAMPLES, 0)
-    return shelf
+        _add_test_images(services, run, own, label, EXAMPLES, 0)
+    return own
 
 
-def _add_test_images(services: Services, run: Run, shelf: Shelf, label: int, count: int, start: int) -> None:
+def _add_test_images(services: Services, run: Run, own: OwnGallery, label: int, count: int, start: int) -> None:
     from dmlviz.data import load
 
     data = load(run.config.dataset, services.data)
     name = data.classes[label]
     rows = np.flatnonzero(data.test.labels == label)[start : start + count]
     assert run.embeddings is not None
-    shelf.add(name, run.embeddings[rows], list(data.test.images[rows]), after=start)
+    own.add(name, run.embeddings[rows], list(data.test.images[rows]), after=start)
 
 
-def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, threshold: float) -> None:
-    """Render the identity of the drawing, and a button to add it to the shelf."""
+def _answer(services: Services, run: Run, own: OwnGallery, drawing: object, threshold: float) -> None:
+    """Render the identity of the drawing, and a button to add it to the gallery."""
     try:
         picture = decode_drawing(drawing)
         if picture is None:
-            st.markdown("Draw something: the nearest of the shelf is its name.")
+            st.markdown("Draw something: the nearest in the gallery names it.")
             return
         image = query_image.prepare(picture, run.config.dataset).image
         embedding = query.query(picture, run, services, 1).embedding
-        answers = shelf.gallery.ask(embedding[None], threshold)
+        answers = own.gallery.ask(embedding[None], threshold)
     except UserError as error:
         warn(error)
         return
@@ -170,7 +170,7 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
     verdict = f"**{escape_markdown(name)}**" if answers.accepted[0] else "**unknown**"
     st.markdown(
         f"This is {verdict}: the nearest, {escape_markdown(name)}, is {distance:.2f} away. A classifier of the digits "
-        f"0 to 6 must say {_closed_answer(run, shelf, embedding)}: it has no place for others."
+        f"0 to 6 must say {_closed_answer(run, own, embedding)}: it has no place for others."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         new = st.text_input("Name", key=f"{KEY}.name", max_chars=MAX_NAME, placeholder="9, or a name", width=160)
@@ -179,21 +179,21 @@ def _answer(services: Services, run: Run, shelf: Shelf, drawing: object, thresho
             key=f"{KEY}.add",
             disabled=not new.strip(),
             on_click=_add_drawing,
-            args=(shelf, embedding, image, {name: len(images) for name, images in shelf.pictures.items()}),
+            args=(own, embedding, image, {name: len(images) for name, images in own.pictures.items()}),
         )
 
 
-def _add_drawing(shelf: Shelf, embedding: np.ndarray, image: np.ndarray, counts: Mapping[str, int]) -> None:
+def _add_drawing(own: OwnGallery, embedding: np.ndarray, image: np.ndarray, counts: Mapping[str, int]) -> None:
     """Add a drawing by the name of now: the button may have been drawn before the last letter.
 
     `counts` says how many pictures there were of each name when it was drawn.
     """
     name = st.session_state[f"{KEY}.name"].strip()
     if name:
-        shelf.add(name, embedding[None], [image], counts.get(name, 0))
+        own.add(name, embedding[None], [image], counts.get(name, 0))
 
 
-def _closed_answer(run: Run, shelf: Shelf, embedding: np.ndarray) -> str:
+def _closed_answer(run: Run, own: OwnGallery, embedding: np.ndarray) -> str:
     """Return the nearest of the digits that the net was trained on, at any distance."""
     labels, embeddings = run.labels, run.embeddings
     assert labels is not None
@@ -202,21 +202,21 @@ def _closed_answer(run: Run, shelf: Shelf, embedding: np.ndarray) -> str:
     return min(names, key=lambda name: float(np.linalg.norm(names[name] - embedding)))
 
 
-def _people(services: Services, run: Run, shelf: Shelf) -> None:
-    st.markdown("**On the shelf**")
-    for name, images in list(shelf.pictures.items()):
+def _people(services: Services, run: Run, own: OwnGallery) -> None:
+    st.markdown("**In the gallery**")
+    for name, images in list(own.pictures.items()):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{KEY}.of.{name}"):
             st.markdown(f"**{escape_markdown(name)}** ({len(images)})", width=90)
             for image in images[:SHOWN]:
                 picture(image, alt=f"a picture of {name}", width=34)
-            button("Remove", key=f"{KEY}.remove.{name}", type="tertiary", on_click=shelf.remove, args=(name,))
+            button("Remove", key=f"{KEY}.remove.{name}", type="tertiary", on_click=own.remove, args=(name,))
     with st.container(horizontal=True, gap="small"):
         for label in NEWCOMERS:
             button(
                 f"Add three test pictures of {label}",
                 key=f"{KEY}.test.{label}",
                 on_click=_add_test_images,
-                args=(services, run, shelf, label, ADDED, len(shelf.pictures.get(str(label), []))),
+                args=(services, run, own, label, ADDED, len(own.pictures.get(str(label), []))),
             )
     everybody = net_config(run.config.dataset, everybody=True)
     if _find(services, everybody) is None:
