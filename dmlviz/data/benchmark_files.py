@@ -1,19 +1,21 @@
 """Tables of the collections of machine learning: ARFF, as Weka and OpenML have it, and the sparse rows of libsvm."""
 
 import csv
+import io
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmlviz.data.table_limits import check_size
-from dmlviz.data.text_columns import typed_columns
+from dmlviz.data.text_columns import plain_numbers, typed_columns
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
     import pyarrow
 
 _ATTRIBUTE = re.compile(r"""\s*@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(\S+)""", re.IGNORECASE)
+_VALUE = r"[-+]?(?:[0-9.]+(?:[eE][-+]?[0-9]+)?|inf|nan|infinity)"
+_SPARSE = re.compile(rf"(?:{_VALUE}(?:\s+(?:qid:[0-9]+|[0-9]+:{_VALUE}))*(?:\s+#.*)?|#.*)?", re.IGNORECASE)
 
 
 def read_arff(lines: Sequence[str], name: str, missing: Sequence[str] = ()) -> tuple["pyarrow.Table", list[str]]:
@@ -42,16 +44,23 @@ def read_arff(lines: Sequence[str], name: str, missing: Sequence[str] = ()) -> t
     return typed_columns(pyarrow.table(columns, names), texts, ("?", *missing))
 
 
-def read_svmlight(path: Path) -> "pyarrow.Table":
+def read_svmlight(lines: Sequence[str], name: str) -> "pyarrow.Table":
     """Return the labels and vectors of a file of svmlight or libsvm, and the query of each row if it has one.
 
     Raises:
-        UserError: For more rows or dimensions than a table may have.
+        UserError: For more rows or dimensions than a table may have, and for a row that holds anything else.
     """
     import pyarrow
     from sklearn.datasets import load_svmlight_file
 
-    matrix, labels, queries = load_svmlight_file(str(path), query_id=True)
-    check_size(path.name, *matrix.shape)
+    lines = [plain_numbers(line.strip()) for line in lines]
+    for row, line in enumerate(lines, 1):
+        if not _SPARSE.fullmatch(line):
+            raise UserError(
+                f"A row of svmlight is a label and numbers with their places, as 1 3:0.5; row {row:,} of {name} is "
+                f"{line[:40]!r}: correct it."
+            )
+    matrix, labels, queries = load_svmlight_file(io.BytesIO("\n".join(lines).encode()), query_id=True)
+    check_size(name, *matrix.shape)
     vectors = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(matrix.toarray().ravel()), matrix.shape[1])
     return pyarrow.table({"label": labels, "vector": vectors} | ({"qid": queries} if len(queries) else {}))

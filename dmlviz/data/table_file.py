@@ -132,7 +132,7 @@ def read_table_file(path: Path, choice: Choice | None = None) -> tuple["pyarrow.
     elif suffix == ".arff":
         table, notes = read_arff(read_lines(path), path.name, choice.missing)
     elif suffix in SVM_SUFFIXES:
-        table, notes = read_svmlight(path), []
+        table, notes = read_svmlight(read_lines(path), path.name), []
     else:
         return _text_table(path, choice)
     table, more = prepare_table(table, path.name)

@@ -14,17 +14,21 @@ NO_NUMBER = (
     *("", "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "?"),
     *("1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
 )
-_EXPONENT = r"([eE][-+]?[0-9]+)?"
-_SPACES = "' \u00a0\u202f"  # that part thousands in Switzerland, France and elsewhere
+_MINUS = "\u2212\u2013"  # of matplotlib and Wikipedia, and of Word
+_FORTRAN = r"([0-9]\.[0-9]*|\.[0-9]+)[dD]([-+]?[0-9])"  # 1.5D-03; codes such as 1D3 have no point
+_SPACES = "'\u2019 \u00a0\u2007\u2009\u202f"  # that part thousands in Switzerland, France and elsewhere
 
 
-def _number(mark: str, part: str) -> str:
-    groups = rf"[1-9][0-9]{{0,2}}([{part}{_SPACES}][0-9]{{3}})+"
-    return rf"^[-+]?(([0-9]+|{groups})({mark}[0-9]*)?|{mark}[0-9]+){_EXPONENT}$"
+def _number(mark: str, part: str, letters: str) -> str:
+    parts = rf"[{part}{_SPACES}]"
+    whole = rf"([0-9]+|[1-9][0-9]{{0,2}}({parts}[0-9]{{3}})+|[1-9][0-9]?({part}[0-9]{{2}})+{part}[0-9]{{3}})"
+    sign, power = f"[-+{_MINUS}]?", f"[-+{_MINUS}]?[0-9]+"
+    return rf"^{sign}({whole}([eE]{power})?|({whole}{mark}[0-9]*|{mark}[0-9]+)([{letters}]{power})?)$"
 
 
-_POINT, _COMMA = _number(r"\.", ","), _number(",", r"\.")  # 1,234.50 and 1.234,50; 1,234 and 1.234 are both
-_IS_NUMBER = re.compile(f"{_POINT}|{_COMMA}|^[-+]?inf(inity)?$", re.IGNORECASE)
+_POINT = _number(r"\.", ",", "eEdD")  # 1,234.50, in India 12,34,567.5
+_COMMA = _number(",", r"\.", "eE")  # 1.234,50; 1,234 and 1.234 are both
+_IS_NUMBER = re.compile(f"{_POINT}|{_COMMA}|^[-+{_MINUS}]?inf(inity)?$", re.IGNORECASE)
 _CODE = r"^[-+]?0[0-9]"  # 007 is no number
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
@@ -32,6 +36,12 @@ _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 def is_number(text: str) -> bool:
     """Return whether a text is a number, with a point or a comma."""
     return _IS_NUMBER.match(text) is not None
+
+
+def plain_numbers(text: str) -> str:
+    """Return a text of numbers as `float` reads them: with hyphens as minus signs, and e before exponents."""
+    text = text if text.isascii() else re.sub(f"[{_MINUS}]", "-", text)
+    return re.sub(_FORTRAN, r"\1e\2", text) if "D" in text or "d" in text else text
 
 
 def typed_columns(
@@ -57,12 +67,18 @@ def typed_columns(
         for name, column, raw in zip(names, columns, table.columns, strict=True)
         if not column.equals(raw) and _merged(raw)
     ]
-    typed: list[pyarrow.ChunkedArray] = []
-    comma, point = [], False
+    typed, comma, point, fixed = [], [], False, set()
     for number, column in enumerate(columns):
-        kept = column if names[number].lower() in texts else _direct(column)
-        typed.append(kept)
-        if kept is column and names[number].lower() not in texts and _all_match(column, _COMMA):
+        kept = column
+        if names[number].lower() not in texts:
+            kept = _direct(column)
+            if kept is column and any(_all_match(column, pattern) for pattern in (_POINT, _COMMA)):
+                columns[number] = column = _plain(column)
+                kept = _direct(column)
+        typed.append(column if kept is None else kept)
+        if kept is None or names[number].lower() in texts:
+            fixed.add(number)
+        elif kept is column and _all_match(column, _COMMA):
             comma.append(number)
         elif pyarrow.types.is_floating(kept.type):
             point = point or _has(column.slice(0, 1000), _POINT, _COMMA)
@@ -70,7 +86,7 @@ def typed_columns(
     in_file = not point and bool(clear or (delimiter != "," and comma))
     read = [*clear, *(comma if in_file else [])]
     for number, column in enumerate(columns):
-        if typed[number] is column and names[number].lower() not in texts:
+        if typed[number] is column and number not in fixed:
             if number in read:
                 typed[number] = _parsed(column, ".", ",")
             elif _all_match(column, _POINT):
@@ -82,8 +98,8 @@ def typed_columns(
     if read:
         some = "" if in_file else f": {', '.join(names[number] for number in sorted(set(read))[:8])}"
         notes.append(f"Numbers are read with decimal commas{some}.")
-    for name, column, kept in zip(names, columns, typed, strict=True):
-        odd = None if kept is not column or name.lower() in texts else odd_cell(column)
+    for number, (name, column) in enumerate(zip(names, columns, strict=True)):
+        odd = None if typed[number] is not column or number in fixed else odd_cell(column)
         if odd is not None:
             notes.append(f"Column {name} is read as texts, not as numbers: row {odd[0] + 1:,} has {odd[1]!r}.")
     finished = [plain_column(column) if column.type == pyarrow.string() else column for column in typed]
@@ -126,8 +142,8 @@ def _without(column: "pyarrow.ChunkedArray", words: "pyarrow.Array") -> "pyarrow
     return compute.if_else(is_none, scalar(None, "string"), column) if compute.any(is_none).as_py() else column
 
 
-def _direct(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
-    """Return a column of numbers that are written with points and without parts; another as it is."""
+def _direct(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray | None":
+    """Return a column of numbers that are written with points and without parts; None for codes, another as it is."""
     import pyarrow
     from pyarrow import array
 
@@ -143,8 +159,17 @@ def _direct(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
             is_code = _matches(cells, _CODE)
         else:  # as int64 they failed: with 19 digits or more, whole numbers are names
             is_code = _matches(cells, "^[-+]?[0-9]{19}") and _all_match(cells, "^[-+]?[0-9]+$")
-        return column if is_code else numbers
+        return None if is_code else numbers
     return column
+
+
+def _plain(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
+    """Return a column of texts, each as `plain_numbers`."""
+    from pyarrow import compute
+
+    return compute.replace_substring_regex(
+        compute.replace_substring_regex(column, f"[{_MINUS}]", "-"), _FORTRAN, r"\1e\2"
+    )
 
 
 def _parsed(column: "pyarrow.ChunkedArray", part: str, mark: str) -> "pyarrow.ChunkedArray":

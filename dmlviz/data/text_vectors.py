@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dmlviz.data.text_columns import is_number, plain_numbers
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ EXCEL_LIMIT = 32_767  # characters of a cell, after which Excel cuts
 NOTHING = ("", "nan", "NaN", "None", "null", "NULL", "NA")
 _PAIRS = {"[": "]", "{": "}", "(": ")"}
 _BETWEEN = str.maketrans("[]{}(),;|", " " * 9)
+_BRACKET = re.compile(r"[\[{(]")
+_TIGHT = re.compile(r"[\d.],[-+.\d]")  # 1,5
+_WIDE = re.compile(r"[\d.](,?\s+|\s*[;|]\s*)[-+.\d]")  # 1, 5 or 1 5 or 1; 5
 _WORD = re.compile(r"[A-Za-z_.]{0,20}")
 _SCALAR = re.compile(r"\bn(?:p|umpy)\.float\d\d\b")  # [np.float64(0.1), …], as NumPy 2 prints a list of its numbers
 
@@ -36,7 +40,7 @@ def word_vectors(lines: Sequence[str], name: str) -> "pyarrow.Table":
     for number, line in enumerate(lines[head:], 1 + head):
         word, *values = line.rstrip().rsplit(" ", size) if size > 0 else [line]
         try:
-            vectors.append(np.array(values, np.float32))
+            vectors.append(np.array([plain_numbers(value) for value in values], np.float32))
         except ValueError:
             values = []
         if len(values) != size or not values:
@@ -53,7 +57,7 @@ def looks_like_a_vector(text: str) -> bool:
 
     A number alone in brackets is none: (3.20) is a loss in accounting, [7] a reference.
     """
-    text = _SCALAR.sub("", text[:1000]) + text[1000:]
+    text = plain_numbers(_SCALAR.sub("", text[:1000])) + text[1000:]
     begin, text = _begin(text), text.rstrip()
     if begin < 0 or (text[-1] in _PAIRS.values() and text[-1] != _PAIRS[text[begin]]):  # (0, 1] is an interval
         return False
@@ -88,12 +92,12 @@ def _are_vectors(samples: Sequence[str]) -> bool:
     if sum(map(looks_like_a_vector, samples)) * 2 > len(samples):
         return True
     counts = {_count(text) for text in samples}  # without brackets all are equally long
-    return len(counts) == 1 and min(counts) >= LEAST
+    return len(counts) == 1 and min(counts) >= LEAST and not all(map(is_number, samples))  # 1,234,567
 
 
 def _count(text: str) -> int:
     """Return how many numbers a text without brackets has; 0 if it holds anything else."""
-    words = text.translate(_BETWEEN).split()
+    words = plain_numbers(text).translate(_BETWEEN).split()
     return len(words) if all(map(_is_float, words)) else 0
 
 
@@ -107,7 +111,7 @@ def _begin(text: str) -> int:
 def _parse(text: str | None, row: int, column: str, name: str) -> np.ndarray | None:
     if text is None or text.strip() in NOTHING:
         return None
-    text = _SCALAR.sub("", text)
+    text = plain_numbers(_SCALAR.sub("", text))
     begin = _begin(text)
     inside = text
     if begin >= 0:  # the first bracket in a word such as tensor( … ) is inside
@@ -117,10 +121,13 @@ def _parse(text: str | None, row: int, column: str, name: str) -> np.ndarray | N
             cut = f", after {EXCEL_LIMIT:,} characters, as Excel does" if len(text) >= EXCEL_LIMIT else ""
             raise _refused(column, name, row, f"cut off{cut}")
         inside = text[begin : end + 1]
-        if inside[0] == "[" and "[" in inside[1:] and not inside[1:].lstrip().startswith("["):
+        if _BRACKET.search(inside.lstrip("[{( ")) and not inside[1:].lstrip().startswith(tuple(_PAIRS)):
             raise _refused(column, name, row, f"{text[:40]!r}, of several lists, as a sparse vector has")
-    try:
-        return np.array(inside.translate(_BETWEEN).split(), np.float64)
+    if inside.count(", ") < inside.count(",") and _TIGHT.search(inside) and _WIDE.search(inside):
+        raise _refused(column, name, row, f"{text[:40]!r}, with commas between numbers or in them")
+    inside = inside.translate(_BETWEEN)
+    try:  # other spaces part thousands
+        return np.array(inside.split() if inside.isascii() else re.findall("[^ \t\r\n]+", inside), np.float64)
     except ValueError:
         raise _refused(column, name, row, "shortened with …" if "..." in text else f"{text[:40]!r}") from None
 

@@ -6,12 +6,14 @@ import io
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from dmlviz.data.csv_file import read_csv_file
-from dmlviz.data.embedding_file import LabeledEmbeddings
+from dmlviz.data.embedding_file import LabeledEmbeddings, columns_of_vectors
 from dmlviz.data.import_path import import_path
 from dmlviz.data.table_file import Choice
+from dmlviz.data.text_vectors import parse_text_vectors
 from dmlviz.errors import UserError
 
 N = 130  # more than the lines that decide on the form
@@ -206,6 +208,51 @@ def test_a_column_of_the_vector_that_is_not_of_numbers_is_named_wherever_it_show
 def test_what_cannot_be_read_is_named(tmp_path, content, says):
     with pytest.raises(UserError, match=says):
         read(tmp_path, content)
+
+
+FORMS = {  # what a number of a series is, and how it is written; "": refused by row and value
+    "-1.5": ("\u22121.5", "\u20131.5", "-1.5D+00", "\u22121.5d0", "\u221215e\u22121", " -1.5 ", "-.15D+1"),
+    "1234.5": (
+        "1 234.5",
+        "1\u2009234.5",
+        "1\u00a0234.5",
+        "1\u202f234.5",
+        "1'234.5",
+        "1\u2019234.5",
+        "1,234.5",
+    ),
+    "": ("1.5%", "1_000", "1.0+100", "(1.5)", "1D3", "\u0661\u066b\u0665", "\u2212", "1.5-", "0x1F", "1/2", "1,5"),
+}
+
+
+@pytest.mark.parametrize(("number", "text"), [(number, text) for number, texts in FORMS.items() for text in texts])
+def test_a_number_is_read_in_every_spelling_or_refused_by_row_and_value_and_so_in_a_list(tmp_path, number, text):
+    rows = [[f"{i}.25", f"{i}.5", f"-{i}.75"] for i in range(1, 9)]
+    rows[4][1] = text
+    series = pd.DataFrame(rows, columns=NAMES).to_csv(index=False, sep="\t")
+    if number:
+        assert read(tmp_path, series, "t.tsv").embeddings[4].tolist() == [5.25, float(number), -5.75]
+    else:
+        with pytest.raises(UserError, match=r"d1 of t\.tsv.* in row [15]"):
+            read(tmp_path, series, "t.tsv")
+    table = pa.table({"v": [f"[{', '.join(row)}]" for row in rows]})
+    if number == "-1.5":
+        assert parse_text_vectors(table, "t")["v"][4].as_py() == [5.25, -1.5, -5.75]
+    elif text != "1_000":
+        with pytest.raises(UserError, match=r"v of t .* in row 5 is .\[5\.25, |numbers in row 5"):
+            columns_of_vectors(parse_text_vectors(table, "t"), "t")
+
+
+@pytest.mark.parametrize("text", ["[1,5; 2,5; 3,5]", "[1,5 2,5 3,5]", "[1,234.5, 2,345.5, 3,456.5]", "[1.5, (2.5), 3]"])
+def test_lists_in_which_a_comma_may_be_in_a_number_are_refused(text):
+    with pytest.raises(UserError, match=r"v of t .* in row 1 is"):
+        parse_text_vectors(pa.table({"v": [text] * 3}), "t")
+
+
+def test_codes_stay_what_they_are_beside_numbers(tmp_path):
+    rows = "".join(f"{i}.5,{i}.25,00{i},1234567890123456789{i},\u22121{i}.125\n" for i in range(1, 9))
+    columns = read(tmp_path, f"d0,d1,zip,order,depth\n{rows}").columns
+    assert columns.slice(2, 1).to_pylist() == [{"zip": "003", "order": "12345678901234567893", "depth": -13.125}]
 
 
 def test_equal_names_and_names_with_spaces_stay_apart(tmp_path):

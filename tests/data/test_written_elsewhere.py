@@ -118,7 +118,7 @@ def test_what_stands_for_nothing_among_numbers_is_said_or_nothing(tmp_path, colu
         ("a.h5", "numpy.savez"),
         ("a.xlsx", "CSV UTF-8"),
         ("a.sav", "write it as CSV"),
-        ("two labels.svm", "'1,2'"),
+        ("two labels.svm", "row 1 of two labels.svm is '1,2 1:.5'"),
         ("sparse.arff", "row 1 is '{0 1}'"),
         ("two.zip", "two.zip holds in/inner.zip"),
         ("arrays.zip", "arrays.zip holds v.npy"),
