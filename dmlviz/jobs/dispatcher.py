@@ -18,6 +18,9 @@ from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.runs.store import Runs
 
 
+MAX_SETTLING = 3  # maps that settle without a slot: whoever asks for one that moves waits for none of them
+
+
 class Turns:
     """The jobs of a scheduler: owners take turns, with one job of each at a time. It locks nothing itself.
 
@@ -63,8 +66,12 @@ class Turns:
     def is_next(self, job: Job) -> bool:
         """Return whether a waiting job may begin: its owner has not enough running in its lane."""
         lane, owner = job.order.lane, job.owners[0]
-        under_way = sum(one.order.lane is lane and one.owners[0] == owner for one in self.active.values())
-        return not owner or under_way < lane.of_person_at_once
+        return not owner or self.under_way(lane, owner) < lane.of_person_at_once
+
+    def under_way(self, lane: Lane, owner: str = "") -> int:
+        """Return how many slots of a lane a person, or all, have; a few maps that only settle take none."""
+        jobs = [job for job in self.active.values() if job.order.lane is lane and owner in ("", job.owners[0])]
+        return len(jobs) - min(MAX_SETTLING, sum(job.order.settles for job in jobs))
 
     def queue_of(self, job: Job) -> list[Job]:
         """Return what waits in the lane of a job, in the order of its turns."""
@@ -166,8 +173,7 @@ class Dispatcher:
         """Give a job to a machine of the fleet, or else to a worker of this one; None if all slots are busy."""
         lane = job.order.lane
         if lane.slots is not None:
-            under_way = sum(active.order.lane is lane for active in self.turns.active.values())
-            return None if under_way >= lane.slots else self.pool.answer(job.record.path)
+            return None if self.turns.under_way(lane) >= lane.slots else self.pool.answer(job.record.path)
         slots = self.slots
         if self._fleet is not None and job.order.recreate is not None:
             if job.machine and time.monotonic() < job.patience:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.jobs.claims import work_id
+from dmlviz.jobs.claims import is_claimed, work_id
 from dmlviz.jobs.job_record import (
     ORDER_FILE,
     AnswerOrder,
@@ -112,6 +112,16 @@ class Order(Generic[R]):
         record = self.recreate(lost) if lost and self.recreate is not None else self.create()
         write_json(record.path / ORDER_FILE, self.content)
         return record
+
+    @property
+    def settles(self) -> bool:
+        """Whether it is a map that follows a training no more: that is over, and the last layout becomes the whole map."""
+        return self.lane is FOLLOWS and not trains(Run(self.folder.parent.parent))
+
+
+def trains(run: Run) -> bool:
+    """Return whether a run trains, or is about to, in any process."""
+    return run.state == "running" or is_claimed(run.path.parent, run.path)
 
 
 def training(runs: Runs, config: TrainConfig, room: int | None = None) -> Order[Run]:

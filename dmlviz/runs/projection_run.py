@@ -32,7 +32,7 @@ from dmlviz.storage.run_schema.events import (
 FRAME_INTERVAL_S = 0.2  # between frames on disk; the browser interpolates
 LOOK_S = 0.02  # between two looks for a snapshot
 FOLLOW_INTERVAL_S = 0.15  # between layouts of one snapshot
-BEHIND_TRAINING = 4  # niceness, once there is a layout to look at
+BEHIND_TRAINING, SETTLING = 4, 8  # niceness, once there is a layout to look at; behind maps that move, too
 FIRST_FRAMES, LATER_FRAMES, MOST_FRAMES = 6, 2, 8  # of a snapshot: at least of the first and of a later one, at most
 MEASURED = 700  # images that the quality of a frame of a replay is measured on
 
@@ -179,7 +179,7 @@ def _follow(
             live.begin(other.positions(kept[step]), projected_items(run, config.replace(step=step)))
     layouts: Iterator[Projection] | None = None  # of the snapshot that is shown
     count = least = 0
-    due = 0.0
+    due, behind = 0.0, False
     while stop is None or not stop():
         is_training = trains(run)  # before the look, so that no snapshot is missed
         steps = [step for step in run.snapshot_steps if step > shown]
@@ -196,8 +196,9 @@ def _follow(
         elif layouts is not None:
             count, due = count + 1, time.monotonic() + FOLLOW_INTERVAL_S
             is_over = not _write_layout(frame_writer, run, shown, layouts)
-            if is_training:
+            if is_training and not behind:
                 lower_priority(below=BEHIND_TRAINING)
+                behind = True
             if is_over or count >= (MOST_FRAMES if is_training else least):
                 layouts = None
         elif is_training:
@@ -206,6 +207,8 @@ def _follow(
             try:
                 if run.embeddings is None:
                     raise UserError(run.lacks("embeddings of all test images"))
+                if behind:
+                    lower_priority(below=SETTLING)
                 _settle(writer, record, run, live, stop, began)
             except UserError as error:  # a collapsed net, one that failed
                 reason = f"{error} The last layout stays." if record.layouts else str(error)

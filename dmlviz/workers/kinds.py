@@ -94,12 +94,9 @@ def train(work: Work) -> Iterator[object]:
 
 def project(work: Work) -> None:
     """Compute a projection of a run; one that follows its training takes no core from it."""
-    from dmlviz.jobs.claims import is_claimed
+    from dmlviz.jobs.order import trains
     from dmlviz.ops.squared_distances import available_cores, use_threads
     from dmlviz.runs.projection_run import run_projection
-
-    def trains(run: Run) -> bool:
-        return run.state == "running" or is_claimed(run.path.parent, run.path)
 
     follows = trains(Run(work.folder.parent.parent))
     with use_threads(1 if follows else min(available_cores(), LAYOUT_THREADS)):

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from dmlviz.config import TrainConfig
-from dmlviz.jobs.order import training
+from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.jobs.order import projection, training
 from dmlviz.jobs.placement import WorkerEvent
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.store import Runs
@@ -42,6 +42,9 @@ class WaitingPool:
     def dispatch(self, folder, dataset):
         self.active.append(WaitingWorker(folder))
         return self.active[-1]
+
+    def answer(self, folder):
+        return self.dispatch(folder, "")
 
     def prestart(self):
         pass
@@ -121,3 +124,16 @@ def test_who_comes_late_does_not_wait_for_the_second_jobs_of_others(classroom):
     run = classroom.submit("late")
     assert classroom.jobs.status(run).position == 1
     assert "late" in classroom.rounds()[1]
+
+
+def test_a_map_that_moves_waits_for_none_that_settles(classroom, until):
+    jobs, following = classroom.jobs, ProjectionConfig(method="tsne", follow=True)
+    maps = []
+    for seed in range(3):
+        run = jobs.submit(training(jobs.runs, TrainConfig(dataset="digits", net="mlp", steps=10, seed=seed)), f"person {seed}")
+        maps.append(jobs.submit(projection(jobs.runs, run.id, following), "ada"))
+    assert jobs.status(maps[2]).phase == "queued"
+    for worker in [*jobs.turns.active][:3:2]:  # the first two trainings; their maps settle
+        classroom.pool.events.put(WorkerEvent(worker, None))
+    until(lambda: jobs.status(maps[2]).phase != "queued")
+    assert {maps[0].path, maps[1].path} < {job.record.path for job in jobs.turns.active.values()}
