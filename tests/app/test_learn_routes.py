@@ -148,8 +148,9 @@ def test_scores_that_are_not_defined_are_null(client):
 
 def test_points_to_play_with_are_the_images_and_the_embeddings_that_are_there(client: TestClient, run: Run) -> None:
     props = data(learn(projection="umap"), "layout_playground")
-    assert [cloud["url"] for cloud in props["clouds"]][:1] == ["dmlviz/clouds/digits.json"]
-    for url in ("/dmlviz/clouds/digits.json", f"/dmlviz/runs/{run.id}/cloud.json"):
+    shown = props["clouds"][-1]
+    assert (props["clouds"][0]["url"], shown["title"]) == ("dmlviz/clouds/digits.json", "The run shown in Explore")
+    for url in ("/dmlviz/clouds/digits.json", f"/{shown['url']}", f"/dmlviz/runs/{run.id}/cloud.json"):
         answer = client.get(url).json()
         TypeAdapter(PointCloud).validate_python(answer)
         assert 1 < len(answer["rows"]) == len(answer["labels"]) <= 400

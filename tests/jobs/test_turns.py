@@ -130,7 +130,9 @@ def test_a_map_that_moves_waits_for_none_that_settles(classroom, until):
     jobs, following = classroom.jobs, ProjectionConfig(method="tsne", follow=True)
     maps = []
     for seed in range(3):
-        run = jobs.submit(training(jobs.runs, TrainConfig(dataset="digits", net="mlp", steps=10, seed=seed)), f"person {seed}")
+        run = jobs.submit(
+            training(jobs.runs, TrainConfig(dataset="digits", net="mlp", steps=10, seed=seed)), f"person {seed}"
+        )
         maps.append(jobs.submit(projection(jobs.runs, run.id, following), "ada"))
     assert jobs.status(maps[2]).phase == "queued"
     for worker in [*jobs.turns.active][:3:2]:  # the first two trainings; their maps settle

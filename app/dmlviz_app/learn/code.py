@@ -8,6 +8,7 @@ from dmlviz_app.learn.protocol import CodeTabProps
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.workbench.current_view import shown_run
 
 _SOURCE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>
 <style>:root {{ color-scheme: light dark }} body {{ font: 13px/1.5 ui-monospace, monospace; white-space: pre }}
@@ -17,9 +18,9 @@ span::before {{ content: attr(id); display: inline-block; width: 4em; opacity: .
 
 def show_code(kind: str, name: str) -> None:
     """Render the code of an entry; it can be stepped through with images of the run that Explore shows."""
-    shown, here = example(kind, name), explore.saved_state().run
-    run = session_services().runs.get(here) if here else None
-    own = run is not None and run.embedded_steps
+    shown, ui = example(kind, name), explore.saved_state()
+    run = shown_run(ui, session_services()) if ui.run else None
+    run = run if run is not None and run.embedded_steps else None
     entry = f"code/{kind}/{name}"
     props = CodeTabProps(
         code=shown.code,
@@ -29,8 +30,8 @@ def show_code(kind: str, name: str) -> None:
         loop=loop(kind, name),
         source=f"{shown.source}, line {shown.line}",
         source_url=f"{ROUTES}/{entry}/source.html#{shown.line}",
-        steps_url=f"{ROUTES}/runs/{here}/{entry}/steps.json" if own else f"{ROUTES}/{entry}/steps.json",
-        run=run.title if run is not None and own else "",
+        steps_url=f"{ROUTES}/runs/{run.id}/{entry}/steps.json" if run else f"{ROUTES}/{entry}/steps.json",
+        run=run.title if run else "",
     )
     mount("code_tab", key="code_tab", data=props)
 

@@ -38,6 +38,7 @@ from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.components import mount
+from dmlviz_app.workbench.current_view import shown_run
 
 NO_PLOT = (
     "A weighted sum has no curve of its own: it adds the curves of its two parts, each times its weight. "
@@ -110,14 +111,15 @@ def _about(kind: Kind, spec: Spec) -> None:
 
 def _layout_playground(projection: ProjectionSpec) -> None:
     st.markdown("#### Points to play with")
-    services, here = session_services(), explore.saved_state().run
+    services = session_services()
+    run = shown_run(explore.saved_state(), services)
     clouds = [
         CloudChoice(title=f"{DATASETS[name].title}: pixels", url=f"{ROUTES}/clouds/{name}.json")
         for name in services.datasets.available()
         if name in DATASETS.builtin and DATASETS[name].recipe is None
     ]
-    if here and services.runs.get(here).embedded_steps:
-        clouds.append(CloudChoice(title="The run shown in Explore", url=f"{ROUTES}/runs/{here}/cloud.json"))
+    if run is not None and run.embedded_steps:
+        clouds.append(CloudChoice(title="The run shown in Explore", url=f"{ROUTES}/runs/{run.id}/cloud.json"))
     props = LayoutPlaygroundProps(method=projection.name, parameters=parameters_json(projection), clouds=clouds)
     mount("layout_playground", key="layout_playground", data=props)
 

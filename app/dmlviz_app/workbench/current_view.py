@@ -139,14 +139,7 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
 
     Returns None if there is no run at all; what cannot be shown becomes a message.
     """
-    run = None
-    if ui.run is not None:
-        try:
-            run = services.runs.get(ui.run)
-        except RunNotFoundError:
-            ui.show(None)
-            ui.messages.say("run", "Run not found; showing the default.")
-    run = run or default_run(services)
+    run = shown_run(ui, services)
     if run is None:
         return None
     run_view = run_view_of(run, services)
@@ -179,6 +172,17 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
         ui.messages.say("map", error)
         ui.beside = False
         return run_view
+
+
+def shown_run(ui: UIState, services: Services) -> Run | None:
+    """Return the run that Explore shows: the default one where the chosen one is gone, which becomes a message."""
+    if ui.run is not None:
+        try:
+            return services.runs.get(ui.run)
+        except RunNotFoundError:
+            ui.show(None)
+            ui.messages.say("run", "Run not found; showing the default.")
+    return default_run(services)
 
 
 def run_view_of(run: Run, services: Services) -> RunView:

@@ -238,6 +238,11 @@ for (const [method, usual, few] of [
   });
 }
 
+test("two linked rings lie apart, or tear", () => {
+  const [[apart, inSpace], [torn]] = [30, 50].map((neighbors) => measured("Two rings", "tsne", neighbors));
+  assert.ok(apart < 2 && torn > 5 && inSpace < 2, `${apart}, ${torn}, ${inSpace} in the space`);
+});
+
 test("a map at rest moves again when a setting changes, and another method begins anew", () => {
   const { rows, d } = CLOUDS[0].make();
   const settings = { method: "umap", metric: "euclidean", perplexity: 30, neighbors: 15, min_dist: 0.1, attraction: 1 };

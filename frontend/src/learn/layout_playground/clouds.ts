@@ -72,11 +72,16 @@ function gap(rows: Float32Array, d: number, labels: number[]): number {
   return between(a, c) / between(a, b);
 }
 
-/** How many times longer the longest step from point to point is than the median. */
-function longestStep(rows: Float32Array, d: number): number {
-  const steps = Array.from({ length: rows.length / d - 1 }, (_, i) =>
-    Math.sqrt(origin(d).reduce((sum, _, q) => sum + (rows[(i + 1) * d + q] - rows[i * d + q]) ** 2, 0)),
-  ).sort((a, b) => a - b);
+/** How many times longer the longest step from a point to the next of its class is than the median. */
+function longestStep(rows: Float32Array, d: number, labels: number[]): number {
+  const steps = labels
+    .slice(1)
+    .flatMap((label, i) =>
+      label === labels[i]
+        ? [Math.sqrt(origin(d).reduce((sum, _, q) => sum + (rows[(i + 1) * d + q] - rows[i * d + q]) ** 2, 0))]
+        : [],
+    )
+    .sort((a, b) => a - b);
   return steps[steps.length - 1] / steps[steps.length >> 1];
 }
 
@@ -137,6 +142,21 @@ export const CLOUDS: MadeCloud[] = [
       choices: ["No: there are none", "It can, with few neighbors"],
       right: 1,
       why: "With few neighbors (3 or 4) the line breaks wherever chance left a weak link. A gap on a map need not be one in the data: try more neighbors.",
+    },
+    measure: { what: "The longest step is longer than the usual one by", of: longestStep },
+  },
+  {
+    title: "Two rings",
+    make: () =>
+      cloud({ "one ring": 80, "the other": 80 }, (label, i, random) => {
+        const [x, y] = [13 * Math.cos((Math.PI * i) / 40), 13 * Math.sin((Math.PI * i) / 40)];
+        return around(label === 0 ? [x, y, 0] : [13 + x, 0, y], 0.1, random);
+      }),
+    question: {
+      asks: "Two rings run through each other, like links of a chain. Are they linked on the map?",
+      choices: ["Yes: it keeps neighbors", "No: it cannot show that"],
+      right: 1,
+      why: "In the plane rings cannot be linked. With few neighbors they lie apart, and t-SNE with a perplexity of 50 tears both. What looks simple on a map may be entangled in the space.",
     },
     measure: { what: "The longest step is longer than the usual one by", of: longestStep },
   },

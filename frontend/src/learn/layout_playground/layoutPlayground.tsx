@@ -88,17 +88,18 @@ export default panel<LayoutPlaygroundProps>(style, ({ method, parameters, clouds
     const show = () => {
       const layout = live.current;
       if (!layout) return;
+      const rested = layout.rests;
       const until = performance.now() + BUDGET_MS;
       if (playing && !waits && !document.hidden)
         do layout.step(1);
         while (performance.now() < until && !layout.rests);
       const theme = readTheme(stage);
       draw(context2d(stage), layout, labels, classColors(points.classes.length, theme.dark), pinned, theme.text);
-      if (++count % (MEASURED_EVERY / 4) === 0 && !layout.rests) {
+      if (!rested && layout.iterations && (count % (MEASURED_EVERY / 4) === 0 || layout.rests)) {
         const cost = layout.divergence;
         if (cost !== null && costs.push(cost) > COSTS) costs.shift();
       }
-      if (count % MEASURED_EVERY === 0 && layout.iterations) {
+      if (++count % MEASURED_EVERY === 0 && layout.iterations) {
         setReading({
           iterations: layout.iterations,
           kept: keptNeighbors(layout.near, layout.positions),
