@@ -18,9 +18,6 @@ from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.runs.store import Runs
 
 
-MAX_SETTLING = 3  # maps that settle without a slot: whoever asks for one that moves waits for none of them
-
-
 class Turns:
     """The jobs of a scheduler: owners take turns, with one job of each at a time. It locks nothing itself.
 
@@ -97,6 +94,7 @@ class Turns:
 FINAL_EVAL_TIMEOUT_S = 60.0  # seconds for a training that has stopped to embed and score all test images
 LOOK_S = 1.0  # seconds between two looks whether another process still has a job
 MAX_ENDED = 500  # jobs of which it is known how they ended
+MAX_SETTLING = 3  # maps that settle without a slot: whoever asks for one that moves waits for none of them
 MAX_ATTEMPTS = 3  # times that a job is begun when the machines that have it are lost
 PRESTART_DELAY_S = 4.0  # seconds that a job has the processor to itself before the next warm worker is made
 log = logging.getLogger(__name__)

@@ -115,7 +115,7 @@ class Order(Generic[R]):
 
     @property
     def settles(self) -> bool:
-        """Whether it is a map that follows a training no more: that is over, and the last layout becomes the whole map."""
+        """Whether it is a map whose training is over, so that its last layout becomes the whole map."""
         return self.lane is FOLLOWS and not trains(Run(self.folder.parent.parent))
 
 
