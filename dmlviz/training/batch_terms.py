@@ -243,9 +243,7 @@ def _terms(parts: list[Terms], whole: LossBatch, seer: ComparingLoss, tuples: Mi
     constants: dict[str, float] = {}
     for part in parts:
         numbers = {} if part.numbers is None else part.numbers()
-        columns = {
-            symbol: value for symbol, value in numbers.items() if isinstance(value, Tensor) and value.numel() > 1
-        }
+        columns = {symbol: value for symbol, value in numbers.items() if isinstance(value, Tensor) and value.ndim}
         symbols = list(columns)
         constants = {symbol: _plain(value) for symbol, value in numbers.items() if symbol not in columns}
         rows, places, negative = term_places(part, whole, tuples, seer.spec.compares)

@@ -109,6 +109,26 @@ def test_the_formula_of_a_term_holds_with_its_numbers(case: str) -> None:
         fill(found.note, known)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_a_batch_that_compares_one_thing_or_none_has_its_terms(case: str) -> None:
+    """As a batch of one class, of one image a class, of a converged net and its miner, is recorded."""
+    config = TrainConfig(dataset="digits", embedding_dim=8, **CASES[case])
+    full = recorded(config)
+    fewer = [{"labels": np.full_like(full.labels, config.train_classes[0])}]
+    if full.triplets is not None:
+        fewer += [{"triplets": full.triplets[:count]} for count in (0, 1)]
+    if full.pairs is not None:
+        one = np.zeros_like(full.pairs)
+        one[0, 1] = True
+        fewer += [{"pairs": np.zeros_like(full.pairs)}, {"pairs": one if full.is_anchored else one | one.T}]
+    for part in fewer:
+        batch = replace(full, **part)
+        found = batch_terms(config, batch)
+        assert len(found.terms) == len(classify_tuples(config, batch).indices)
+        assert np.isfinite([number for terms in found.terms for term in terms for number in term]).all()
+        assert set(found.symbols).isdisjoint(found.constants)
+
+
 def evaluate(formula: str, numbers: dict[str, float]) -> float:
     """The value of a formula in the LaTeX of the specs."""
     text = re.sub(r"\\[bB]ig|\\[, ]", "", fill(formula, numbers))

@@ -52,7 +52,7 @@ export default panel<Source>(style, ({ host, ...source }) => {
   useFrame(source.run);
   const newest = useBatch(source, trains ? batchAt(steps, momentOf(source.run)) : null, false, false);
   const batch = useWithPictures(newest.batch);
-  const isShown = trains && batch !== null && batch.tuples.kind !== "classes" && batch.rows.length > 0;
+  const isShown = trains && batch !== null && batch.tuples.kind !== "classes";
   useLayoutEffect(() => {
     const { parentElement: place } = host;
     if (place instanceof ShadowRoot) (place.host as HTMLElement).hidden = !isShown;
@@ -68,7 +68,7 @@ export default panel<Source>(style, ({ host, ...source }) => {
         {Number.isFinite(batch.active) && ` · active terms ${Math.round(100 * batch.active)} %`}
       </p>
       <TermDetail {...{ batch, index, ...colors }} />
-      <p class="pull">{pullOf(batch, index)}</p>
+      {batch.rows.length > 0 && <p class="pull">{pullOf(batch, index)}</p>}
     </section>
   );
 });

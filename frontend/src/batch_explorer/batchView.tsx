@@ -150,8 +150,8 @@ export function BatchView({ open, theme, ...source }: DrawerProps) {
   });
 
   const detail = useMemo(() => {
-    if (!batch || chosen === null) return null;
-    return <TermDetail {...{ batch, positive, negative }} index={chosen} />;
+    if (!batch || (chosen === null && batch.rows.length)) return null;
+    return <TermDetail {...{ batch, positive, negative }} index={chosen ?? 0} />;
   }, [batch, batch?.terms, batch?.termsError, chosen, theme.dark]);
   const tree = useMemo(() => {
     const row = batch?.tuples.kind === "triplets" && chosen !== null ? batch.rows[chosen] : null;
