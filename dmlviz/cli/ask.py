@@ -69,6 +69,8 @@ def ask(
         soft_wrap=True,
         markup=False,
     )
+    if service.whose:
+        console.print(service.whose)
     table = Table("file", "verdict", "name", "distance", "", box=None, pad_edge=False)
     for answer in answers:
         if "error" not in answer:

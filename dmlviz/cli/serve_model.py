@@ -40,6 +40,8 @@ def serve_model(
     token = secrets.token_urlsafe(16) if token is None else token
     DATASETS.add_search_path(data_root(data))
     service = SearchService(Runs(runs_folder(runs)).find(run), token, data_root(data))
+    if service.whose:
+        print(service.whose)
     with bound_socket(host, port) as server:
         server.listen()  # from here on a caller waits instead of being refused
         address, port = server.getsockname()[:2]

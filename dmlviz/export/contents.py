@@ -15,6 +15,7 @@ from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.export.look import Look
 from dmlviz.lessons import Lesson
+from dmlviz.runs.gallery import Holders
 from dmlviz.runs.projection_run import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 
@@ -40,6 +41,7 @@ class RunExport:
         sheets: The test images; None if the data set is not on disk.
         look: What a film or figure shows of the map.
         data_root: The data folder; None for the default one.
+        holders: Whose threshold it has, as in `kept_threshold`.
     """
 
     run: Run
@@ -47,6 +49,7 @@ class RunExport:
     sheets: SpriteSheets | None = None
     look: Look = field(default_factory=Look)
     data_root: Path | None = None
+    holders: Holders = None
 
     @classmethod
     def from_run(cls, run: Run, projection: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":

@@ -230,7 +230,7 @@ def _thresholds(export: RunExport, tests: Sequence[Tested], limits: list[str]) -
     test = tests[-1] if "held-out" in basis or len(tests) == 1 else tests[0]
     found = list[tuple[str, Threshold]]()
     with suppress(UserError):  # damaged: which the page says
-        if (kept := kept_threshold(export.run)) is not None:
+        if (kept := kept_threshold(export.run, export.holders)) is not None:
             found.append(("kept with the run", kept))
     missing = dict[str, str]()
     for rate in RATES:

@@ -20,7 +20,7 @@ def write_thresholds(export: RunExport, file: IO[bytes]) -> None:
     from dmlviz.runs.thresholds import as_json, kept_threshold, threshold
 
     _weights(export)
-    file.write(as_json(kept_threshold(export.run) or threshold(export.run, root=export.data_root)))
+    file.write(as_json(kept_threshold(export.run, export.holders) or threshold(export.run, root=export.data_root)))
 
 
 def _weights(export: RunExport) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,11 @@ from dmlviz.data import data_root, load
 from dmlviz.data.corrections import as_trained
 from dmlviz.errors import UserError
 from dmlviz.ops.squared_distances import rescale, squared_differences
+from dmlviz.runs.gallery import Holders
 from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.run import Run
 from dmlviz.storage.arrays import reading
-from dmlviz.storage.files import atomic_write
+from dmlviz.storage.files import atomic_write, ensure_dir
 from dmlviz.storage.regular_file import open_regular
 from dmlviz.training.validation_split import split_training_images
 
@@ -110,24 +112,35 @@ def threshold_of(embeddings: np.ndarray, labels: np.ndarray, basis: str, false_a
     )
 
 
-def keep_threshold(run: Run, found: Threshold) -> None:
-    """Keep a threshold with a run: answers to queries rest on it from then on."""
-    with atomic_write(run.path / FILE) as file:
+def keep_threshold(run: Run, found: Threshold, holder: str = "") -> None:
+    """Keep a threshold with a run: answers to its holder (empty for the only person) rest on it from then on."""
+    path = _path(run, holder)
+    ensure_dir(path.parent)
+    with atomic_write(path) as file:
         file.write(as_json(found))
 
 
-def kept_threshold(run: Run) -> Threshold | None:
-    """Return the threshold that is kept with a run; None if there is none. Raises DamagedFileError."""
-    path = run.path / FILE
-    if not path.exists():
-        return None
-    with reading(path), open_regular(path) as file:
-        return _THRESHOLD.validate_json(file.read())
+def kept_threshold(run: Run, holders: Holders = None) -> Threshold | None:
+    """Return the threshold that the first of `holders` with one keeps with a run; None for none.
+
+    Without `holders`, that of the only person. Raises DamagedFileError.
+    """
+    for path in (_path(run, holder) for holder in holders or [""]):
+        if path.exists():
+            with reading(path), open_regular(path) as file:
+                return _THRESHOLD.validate_json(file.read())
+    return None
 
 
-def forget_threshold(run: Run) -> None:
-    """Let answers rest on no threshold again."""
-    (run.path / FILE).unlink(missing_ok=True)
+def forget_threshold(run: Run, holders: Holders = None) -> None:
+    """Let answers rest on no threshold of these `holders` again."""
+    for holder in holders or [""]:
+        _path(run, holder).unlink(missing_ok=True)
+
+
+def _path(run: Run, holder: str) -> Path:
+    name = sha256(holder.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return run.path / (f"thresholds/{name}.json" if holder else FILE)
 
 
 def as_json(found: Threshold) -> bytes:

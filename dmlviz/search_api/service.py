@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from html import escape
 from http import HTTPStatus
 from pathlib import Path
@@ -152,6 +153,14 @@ class SearchService:
             ],
             exception_handlers={HTTPException: self._not_served, Exception: _failure},
         )
+
+    @property
+    def whose(self) -> str:
+        """What to say of a gallery of several people, which is searched whole; empty for one of one person."""
+        with suppress(DamagedFileError):  # which the answers say
+            people = len({picture.holder for picture in Gallery(self.run).pictures()})
+            return f"The kept pictures of {people} people are searched." if people > 1 else ""
+        return ""
 
     async def page(self, request: Request) -> Response:
         """Return the description of the service for a person."""

@@ -48,14 +48,25 @@ class Target:
     progress: Callable[[float], object]
 
 
-def export(target: Target, run: str, info: dict[str, Any], format: str, view: str | None, look: dict[str, str]) -> str:
-    """Write a run, or its map `view`, in a format; `info` has the title that the person sees, `look` their address."""
+def export(
+    target: Target,
+    run: str,
+    info: dict[str, Any],
+    format: str,
+    view: str | None,
+    look: dict[str, str],
+    holders: list[str] | None = None,
+) -> str:
+    """Write a run, or its map `view`, in a format.
+
+    `info` has the title that the person sees, `look` their address, `holders` whose threshold it has.
+    """
     from dmlviz.export import RunExport, write
     from dmlviz.export.look import Look
 
     source = _run(run, info)
     contents = RunExport.from_run(source, None if view is None else source.projection(view), target.data_root)
-    contents = replace(contents, look=Look.of_address(look, source.config.dataset))
+    contents = replace(contents, holders=holders, look=Look.of_address(look, source.config.dataset))
     with writing(target.file.parent), open(target.file, "wb") as file:
         write(format, contents, file)
     return contents.file_name(format)

@@ -40,8 +40,8 @@ async def export(request: Request) -> Response:
     if view is not None:
         run.projection(view)  # raises for one that is not there
     look = {key: request.query_params[key] for key in KEYS if key in request.query_params}
-    headers = NO_STORE | UNCOMPRESSED
-    return await _file(request, run, format.media_type, headers, "export", format=name, view=view, look=look)
+    asked = {"format": name, "view": view, "look": look, "holders": personal(request).runs.gallery_holders(run.id)}
+    return await _file(request, run, format.media_type, NO_STORE | UNCOMPRESSED, "export", **asked)
 
 
 @access(Rule.RUN_READER)

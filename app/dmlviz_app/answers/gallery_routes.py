@@ -87,7 +87,7 @@ async def keep(request: Request) -> Response:
 async def remove(request: Request) -> Response:
     """Remove a picture that this person kept."""
     services, run = personal(request), request.path_params["run"]
-    holders = services.runs.gallery_holders(run) if services.runs.may_change(run) else [services.person.id]
+    holders = services.runs.removable_holders(run)
     gallery, picture = Gallery(services.runs.get(run)), request.path_params["picture"]
     if not await asyncio.to_thread(gallery.remove, [picture], holders):
         raise UserError("This picture is not in the gallery any more, or was kept by somebody else.")

@@ -13,7 +13,7 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_image import PreparationStep
 from dmlviz.errors import DamagedFileError
-from dmlviz.runs.gallery import GalleryNeighbor
+from dmlviz.runs.gallery import GalleryNeighbor, Holders
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.runs.thresholds import Threshold, judged, kept_threshold
 from dmlviz_app.answers.item_neighbors import query_neighbor_history
@@ -25,10 +25,10 @@ THUMBNAIL = 56  # pixels a side at most: enough for one of 44
 LOSSLESS = 256 * 256  # pixels of a picture of which every one counts
 
 
-def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
-    """Return what the page shows of the answer to a query."""
+def query_answer(run: Run, answer: QueryResult, holders: Holders) -> QueryAnswer:
+    """Return what the page shows of the answer to a query; the threshold is that of the first of `holders`."""
     classes = short_names(DATASETS[run.config.dataset].classes)
-    limit, trouble = _limit(run, answer)
+    limit, trouble = _limit(run, answer, holders)
     confidence = judged(answer.confidence, answer.neighbors[0].distance, limit)
     history = None if answer.step is not None else query_neighbor_history(run, answer, len(answer.neighbors))
     labels = {neighbor.label for neighbor in answer.neighbors}.union(
@@ -63,10 +63,10 @@ def query_answer(run: Run, answer: QueryResult) -> QueryAnswer:
     return result
 
 
-def _limit(run: Run, answer: QueryResult) -> tuple[Threshold | None, str]:
+def _limit(run: Run, answer: QueryResult, holders: Holders) -> tuple[Threshold | None, str]:
     """Return the threshold of the run's final net, and a sentence if it cannot be read."""
     try:
-        return kept_threshold(run) if answer.step is None else None, ""
+        return kept_threshold(run, holders) if answer.step is None else None, ""
     except DamagedFileError as error:
         return None, f"The threshold is left out: {error}"
 

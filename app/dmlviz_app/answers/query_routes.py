@@ -137,7 +137,8 @@ def refusal_status(error: UserError) -> int:
 
 
 def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | None) -> QueryAnswer:
-    return query_answer(run, query(picture, run, services, NEIGHBORS, frame))
+    holders = services.runs.gallery_holders(run.id)
+    return query_answer(run, query(picture, run, services, NEIGHBORS, frame), holders)
 
 
 class _Drawing(TypedDict):

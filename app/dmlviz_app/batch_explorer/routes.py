@@ -156,31 +156,31 @@ async def test_distances(request: Request) -> Response:
 
 @access(Rule.RUN_READER)
 async def kept(request: Request) -> Response:
-    """Return the threshold that is kept with a run (`ThresholdAnswer`), or null."""
-    run = personal(request).runs.get(request.path_params["run"])
-    return JSONResponse(await asyncio.to_thread(_kept_answer, run), headers=NO_STORE)
+    """Return the threshold that this person keeps with a run, or who shares it (`ThresholdAnswer`), or null."""
+    return JSONResponse(await asyncio.to_thread(_kept_answer, request), headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)
 async def keep(request: Request) -> Response:
-    """Find the threshold for a rate (`ThresholdQuestion`), and keep it with the run if this person may change it."""
+    """Find the threshold for a rate (`ThresholdQuestion`), and keep it with the run for this person, if they may."""
     services = personal(request)
     run = services.runs.get(request.path_params["run"])
     rate = (await read_json_body(request, _QUESTION, 100, "A rate"))["rate"]
-    may_keep = services.runs.may_change(run.id)
     if rate is None:
-        if may_keep:
-            await asyncio.to_thread(forget_threshold, run)
-        return JSONResponse(await asyncio.to_thread(_kept_answer, run), headers=NO_STORE)
+        await asyncio.to_thread(forget_threshold, run, services.runs.removable_holders(run.id))
+        return JSONResponse(await asyncio.to_thread(_kept_answer, request), headers=NO_STORE)
     question = {"ask": "threshold", "run": str(run.path.resolve()), "rate": rate}
     found = Threshold(**await ask_worker(request, services.scheduler.inference_worker.call, question))
+    may_keep, holder = services.runs.may_keep(run.id), services.person.owner
     if may_keep:
-        await asyncio.to_thread(lambda: keep_threshold(services.runs.writable_copy(run), found))
+        await asyncio.to_thread(lambda: keep_threshold(services.runs.writable_copy(run), found, holder))
     return JSONResponse(await asyncio.to_thread(_threshold_answer, run, found, may_keep), headers=NO_STORE)
 
 
-def _kept_answer(run: Run) -> ThresholdAnswer | None:
-    found = kept_threshold(run)
+def _kept_answer(request: Request) -> ThresholdAnswer | None:
+    runs = personal(request).runs
+    run = runs.get(request.path_params["run"])
+    found = kept_threshold(run, runs.gallery_holders(run.id))
     return None if found is None else _threshold_answer(run, found, is_kept=True)
 
 
@@ -200,7 +200,7 @@ def _threshold_answer(run: Run, found: Threshold, is_kept: bool) -> ThresholdAns
         f"({low:.3g} to {high:.3g} with other classes), found on {found.pairs:,} pairs of {found.basis}, where "
         f"{found.false_reject_rate:.1%} of the same-class pairs are rejected."
     )
-    use = "Answers to queries rest on it." if is_kept else "It is not kept: only its owner can change this run."
+    use = "Answers to queries rest on it." if is_kept else "It is not kept: a guest keeps one with runs of their own."
     return {
         "rate": found.rate,
         "value": None if places is None else places[0],

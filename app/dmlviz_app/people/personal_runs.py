@@ -114,14 +114,25 @@ class PersonalRuns(Runs):
         return total
 
     def gallery_holders(self, run: str) -> list[str] | None:
-        """Return whose kept pictures this person sees with a run: their own, and of who shares it; None for all.
+        """Return whose kept pictures and threshold this person has with a run: their own, and of who shares it.
+
+        None for all. The first who has a threshold gives it.
 
         Of two people who trained with equal settings, and so have one run, neither sees the other's.
         """
         access = self.access(run)
         if self.person.is_alone or access is None:
             return None if self.person.is_alone else []
-        return ["", self.person.id, *([access.entry.holder] if access.entry is not None else [])]
+        return [self.person.id, *([access.entry.holder] if access.entry is not None else []), ""]
+
+    def removable_holders(self, run: str) -> list[str] | None:
+        """Return whose kept pictures and threshold this person may remove from a run; None for all."""
+        return self.gallery_holders(run) if self.may_change(run) else [self.person.id]
+
+    def may_keep(self, run: str) -> bool:
+        """Return whether this person may keep pictures and a threshold with a run; a guest only with their own."""
+        is_known = bool(self.person.id) or self.person.is_alone
+        return is_known and (self.may_change(run) or (self.sees(run) and self.person.may(policy.KEEP)))
 
     def may_change(self, run: str) -> bool:
         """Return whether this person may change a run, and what is kept with it."""
@@ -134,11 +145,10 @@ class PersonalRuns(Runs):
         Raises:
             UserError: If the run has no net yet, or is another person's, and this one a guest.
         """
-        access = self.access(run)
-        if access is None:
+        if not self.sees(run):
             raise run_not_found(run)
         self.person.check_known()
-        if not access.may_change and not self.person.may(policy.KEEP):
+        if not self.may_keep(run):
             raise UserError("A guest keeps pictures with runs of their own: train one, or log in.")
         Gallery(self.get(run)).check_net()
         return Gallery(self.writable_copy(self.get(run)))

@@ -20,6 +20,7 @@ from starlette.requests import HTTPConnection
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.export import RunExport
 from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.job_record import JobRecord
 from dmlviz.jobs.order import training
@@ -28,6 +29,7 @@ from dmlviz.runs.archive import export_run
 from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.quota import folder_size, run_size
 from dmlviz.runs.run import Run, RunNotFoundError
+from dmlviz.runs.thresholds import keep_threshold, kept_threshold
 from dmlviz.storage.files import write_json
 from dmlviz.studies.study import create_study, study_id
 from dmlviz.workers import questions
@@ -309,7 +311,10 @@ def test_a_copy_of_a_ready_made_run_stays_everybody_s(ada, bob, shared):
         bob.here.runs.delete(bundled.id)
 
 
-def test_each_has_a_gallery_of_their_own_and_sees_that_of_who_shares_the_run(ada, bob, people, shared, monkeypatch):
+@pytest.fixture
+def trained(shared, monkeypatch):
+    """The folder of a run with a net; what its worker does is done in this process."""
+
     def call(question, **_):
         return questions.answer(dict(question), shared.data)
 
@@ -319,7 +324,10 @@ def test_each_has_a_gallery_of_their_own_and_sees_that_of_who_shares_the_run(ada
     trained = shared.store.folder / "0123456789abcdef"
     run.path.rename(trained)
     write_json(trained / "run.json", run.info | {"id": trained.name})
+    return trained
 
+
+def test_each_has_a_gallery_of_their_own_and_sees_that_of_who_shares_the_run(ada, bob, people, trained, shared):
     def names(someone, method="GET", path=".json", **request):
         answer = someone.client.request(method, f"/dmlviz/runs/{trained.name}/gallery{path}", **request).json()
         return [(name, is_mine) for _, name, is_mine in answer["pictures"]] if "pictures" in answer else answer["error"]
@@ -344,6 +352,42 @@ def test_each_has_a_gallery_of_their_own_and_sees_that_of_who_shares_the_run(ada
     assert teacher.client.get(f"/dmlviz/runs/{trained.name}/gallery/{picture.id}.png").status_code == 200
     assert bob.client.get(f"/dmlviz/runs/{trained.name}/gallery/{picture.id}.png").status_code == 404
     assert names(ada, "DELETE", f"/{picture.id}") == []
+
+
+def test_each_has_a_threshold_of_their_own_or_that_of_who_shares_the_run(ada, bob, people, trained, shared):
+    address, guest, teacher = f"/dmlviz/runs/{trained.name}", people["guest"], people["teacher"]
+
+    def asked(someone, **question):
+        return someone.client.request("POST" if question else "GET", f"{address}/threshold", json=question).json()
+
+    def rate(someone):
+        return (asked(someone) or {}).get("rate")
+
+    def is_unknown(someone):
+        return "farther than the threshold" in someone.client.post(f"{address}/query", json={"sample": "seven"}).text
+
+    for holder in (ada, bob):  # who trained with equal settings
+        shared.run_owners.add(trained.name, holder=holder.id, name="", title="Mine")
+    assert "Answers to queries rest on it" in asked(ada, rate=0.001)["sentence"]
+    assert asked(bob, rate=0.999)["rate"] == rate(bob) == 0.999
+    keep_threshold(Run(trained), replace(kept_threshold(Run(trained), [ada.id]), value=0.0), ada.id)
+    assert (rate(ada), is_unknown(ada), is_unknown(bob)) == (0.001, True, False)
+    assert "no run" in asked(guest, rate=0.1)["error"]
+    ada.here.runs.owners.share(trained.name, ada.id, "shelf")
+    assert (rate(guest), rate(teacher), is_unknown(guest)) == (0.001, 0.001, True)
+    assert "It is not kept: a guest" in asked(guest, rate=0.1)["sentence"]
+    asked(teacher, rate=0.1)
+    assert [rate(one) for one in (ada, bob, guest, teacher)] == [0.001, 0.999, 0.001, 0.1]
+    asked(teacher, rate=None)
+    asked(guest, rate=None)
+    assert [rate(one) for one in (ada, bob, guest, teacher)] == [0.001, 0.999, 0.001, 0.001]
+    exported = [
+        RunExport(Run(trained), holders=one.here.runs.gallery_holders(trained.name)) for one in (ada, bob, teacher)
+    ]
+    assert [kept_threshold(one.run, one.holders).rate for one in exported] == [0.001, 0.999, 0.001]
+    assert kept_threshold(Run(trained)) is None, "nobody's, for the command line"
+    asked(bob, rate=None)
+    assert (rate(bob), rate(ada)) == (None, 0.001)
 
 
 def test_a_projection_needs_a_run_that_one_sees(ada, bob, adas_run, no_worker):
