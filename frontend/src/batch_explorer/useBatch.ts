@@ -2,7 +2,8 @@
 import { heeding } from "../lib/boundary.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 import { maxOf } from "../lib/extent.ts";
-import { fetchServer, ROUTES } from "../lib/server.ts";
+import { messageOf } from "../lib/format.ts";
+import { fetchJson, ROUTES } from "../lib/server.ts";
 import type { Theme } from "../lib/theme.ts";
 import type { BatchAnswer, BatchExplorerProps, BatchTerms, Source } from "../protocol.ts";
 import { type LoadedBatch, parseBatch } from "./batch.ts";
@@ -11,24 +12,18 @@ import { useMemo, useState } from "preact/hooks";
 /** An answer, or why there is none. */
 export type Answer<T> = T | { error: string };
 
-type Fetch = (url: string) => Promise<Pick<Response, "ok" | "json">>;
-
 /** Requests JSON and keeps the last answers; `onanswer` is called when one arrives. */
 export class JsonCache<T> {
   private readonly heed = heeding();
   private answers = new Map<string, Answer<T>>();
   private asking: string | null = null;
   private next: string | null = null;
-  private fetch: Fetch;
-  private capacity: number;
 
   constructor(
     private onanswer: (url: string, answer: Answer<T>) => void,
-    { fetch = fetchServer, capacity = 80 }: { fetch?: Fetch; capacity?: number } = {},
-  ) {
-    this.fetch = fetch;
-    this.capacity = capacity;
-  }
+    private fetch: (url: string, what: string) => Promise<T> = fetchJson,
+    private capacity = 80,
+  ) {}
 
   /** The answer at `url` if it is here, else null, and it is asked for; of several questions only the last one waits. */
   get(url: string): Answer<T> | null {
@@ -41,14 +36,7 @@ export class JsonCache<T> {
 
   private async ask(url: string): Promise<void> {
     this.asking = url;
-    let answer: Answer<T>;
-    try {
-      const response = await this.fetch(url);
-      const json = (await response.json()) as T & { error?: string };
-      answer = response.ok ? json : { error: json.error ?? "The server sent no answer." };
-    } catch {
-      answer = { error: "The server cannot be reached." };
-    }
+    const answer = await this.fetch(url, "The answer").catch((error: unknown) => ({ error: messageOf(error) }));
     this.answers.set(url, answer);
     if (this.answers.size > this.capacity) this.answers.delete(this.answers.keys().next().value as string);
     const next = this.next;

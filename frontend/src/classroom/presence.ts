@@ -3,7 +3,7 @@ import { heeding } from "../lib/boundary.ts";
 import { bus } from "../lib/bus.ts";
 import { createStreams } from "../lib/eventStream.ts";
 import { navigate, onAddressChange, type Query } from "../lib/router.ts";
-import { fetchServer } from "../lib/server.ts";
+import { fetchAnswer } from "../lib/server.ts";
 import { onWake } from "../lib/wake.ts";
 import type { ClassroomBarProps, ClassroomEvent, OwnKey } from "../protocol.ts";
 
@@ -45,10 +45,7 @@ export function followClassroom({ code, url }: { code: string; url: string }, li
 
 /** Say something to the server; what it refuses comes back as an error with its sentence. */
 export async function tell(url: string, body: unknown): Promise<void> {
-  const answer = await fetchServer(url, { method: "POST", body: JSON.stringify(body) });
-  if (answer.ok) return;
-  const json = (await answer.json().catch(() => null)) as { error?: string } | null;
-  throw new Error(json?.error ?? `The server answered ${answer.status}.`);
+  await fetchAnswer(url, "The class", { method: "POST", body: JSON.stringify(body) });
 }
 
 /** Do what was pressed. */

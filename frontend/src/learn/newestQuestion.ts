@@ -1,9 +1,8 @@
 // Questions to the server about a loss: one under way at a time; of those that come meanwhile only the newest waits.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { heeding } from "../lib/boundary.ts";
-import { fetchServer } from "../lib/server.ts";
-
-type Fetch = (url: string, init: RequestInit) => Promise<Pick<Response, "ok" | "json">>;
+import { messageOf } from "../lib/format.ts";
+import { fetchJson } from "../lib/server.ts";
 
 export class NewestQuestion<Question, Answer> {
   private readonly heed = heeding();
@@ -15,7 +14,7 @@ export class NewestQuestion<Question, Answer> {
   constructor(
     private onanswer: (answer: Answer, question: Question) => void,
     private onerror: (why: string) => void,
-    private fetch: Fetch = fetchServer,
+    private fetch: (url: string, what: string, question: Question) => Promise<Answer> = fetchJson,
   ) {}
 
   /** True if no question is under way. */
@@ -38,21 +37,12 @@ export class NewestQuestion<Question, Answer> {
       const [url, question] = this.waiting;
       this.waiting = null;
       this.asking = true;
-      const answer = await this.answerTo(url, question);
+      const tell = await this.fetch(url, "The answer", question).then(
+        (answer) => () => this.onanswer(answer, question),
+        (error: unknown) => () => this.onerror(messageOf(error)),
+      );
       this.asking = false;
-      if (this.over) return;
-      if ("error" in answer) this.onerror(answer.error);
-      else this.onanswer(answer.value, question);
-    }
-  }
-
-  private async answerTo(url: string, question: Question): Promise<{ value: Answer } | { error: string }> {
-    try {
-      const response = await this.fetch(url, { method: "POST", body: JSON.stringify(question) });
-      const json = (await response.json()) as Answer & { error?: string };
-      return response.ok ? { value: json } : { error: json.error ?? "The server has no answer." };
-    } catch {
-      return { error: "The server cannot be reached." };
+      if (!this.over) tell();
     }
   }
 }

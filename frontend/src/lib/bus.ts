@@ -97,6 +97,9 @@ export interface BusEvents {
   lead: { source: unknown };
 }
 
+/** New images over a map, of which one cross may stand for several. */
+export const MANY_NEW = 500;
+
 type Name = keyof BusEvents;
 type Listener<K extends Name> = (detail: BusEvents[K]) => void;
 

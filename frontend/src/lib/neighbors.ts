@@ -1,7 +1,7 @@
 // The nearest neighbors of a test image, from the server or from what stands in for it.
 import type { ItemNeighbors } from "../protocol.ts";
 import { bus } from "./bus.ts";
-import { fetchServer, refusal, ROUTES } from "./server.ts";
+import { fetchJson, ROUTES } from "./server.ts";
 
 const moments = new Map<string, number | null>();
 bus.on("frame", ({ run, moment }) => void moments.set(run, moment));
@@ -21,7 +21,6 @@ export async function fetchNeighbors(
 ): Promise<ItemNeighbors> {
   const step = momentOf(run);
   const query = `metric=${metric}${step === null ? "" : `&step=${step}`}`;
-  const response = await fetchServer(`${ROUTES}/runs/${run}/neighbors/${item}.json?${query}`, { signal });
-  if (!response.ok) throw await refusal(response, "The neighbors could not be found");
-  return (await response.json()) as ItemNeighbors;
+  const address = `${ROUTES}/runs/${run}/neighbors/${item}.json?${query}`;
+  return fetchJson<ItemNeighbors>(address, "The neighbors", undefined, { signal });
 }

@@ -1,5 +1,5 @@
 // Contribution of every image to the scores: the images that fail a score, class by class, and their confusions.
-import { ROUTES, fetchServer } from "./server.ts";
+import { ROUTES, fetchAnswer } from "./server.ts";
 
 const BYTES = 4;
 const INT_COLUMNS = ["items", "labels", "nearest", "firstHit", "vote"] as const;
@@ -47,23 +47,11 @@ const answers = new Map<string, Promise<PerImage>>();
  * Ask once a page for the images of a run judged at a step, or at its end where `step` is null; with `near`, where there
  * are very many, only by their nearest neighbors: much sooner, without the scores at R.
  */
-export function fetchPerImage(
-  run: string,
-  begun: string | null,
-  step: number | null,
-  near = false,
-  fetch: (url: string) => Promise<Response> = fetchServer,
-): Promise<PerImage> {
+export function fetchPerImage(run: string, begun: string | null, step: number | null, near = false): Promise<PerImage> {
   const url = `${ROUTES}/runs/${run}/per_query.bin?v=${begun}${step === null ? "" : `&step=${step}`}${near ? "&near=1" : ""}`;
   let wait = answers.get(url);
   if (!wait) {
-    wait = fetch(url).then(async (response) => {
-      if (!response.ok)
-        throw new Error(
-          ((await response.json()) as { error?: string }).error ?? `the server answered ${response.status}`,
-        );
-      return parsePerImage(await response.arrayBuffer());
-    });
+    wait = fetchAnswer(url, "The images").then(async (response) => parsePerImage(await response.arrayBuffer()));
     wait.catch(() => answers.delete(url));
     answers.set(url, wait);
     if (answers.size > 40) answers.delete(answers.keys().next().value as string);

@@ -36,23 +36,24 @@ export function fetchServer(address: string, init?: RequestInit): Promise<Respon
   return sources.get(run)?.fetch(path) ?? globalThis.fetch(serverUrl(address), init);
 }
 
-/**
- * The JSON at an address, posted `body` where there is one; `what` was asked for, should the server refuse it. With `keepalive`
- * the browser sends it even where the page is left or loaded anew; browsers take up to 64 kB so.
- */
-export async function fetchJson<T>(address: string, what: string, body?: unknown, keepalive = false): Promise<T> {
-  const init = body ? { method: "POST", body: JSON.stringify(body), keepalive } : undefined;
-  const response = await fetchServer(address, init).catch(() => {
+/** The answer at an address; an error with a sentence where there is none. `what` was asked for. */
+export async function fetchAnswer(address: string, what: string, init?: RequestInit): Promise<Response> {
+  const response = await fetchServer(address, init).catch((error: unknown) => {
+    if (init?.signal?.aborted) throw error;
     throw new Error(`${what}: the server cannot be reached; try again in a moment.`);
   });
-  if (!response.ok) throw await refusal(response, what);
-  return (await response.json()) as T;
+  if (response.ok) return response;
+  const json = (await Promise.resolve(response.json?.()).catch(() => null)) as { error?: string } | null;
+  throw new Error(json?.error ?? `${what}: the server answered ${response.status}.`);
 }
 
-/** The error of an answer that is none: the server's own sentence where it gave one, otherwise its number. */
-export async function refusal(response: Response, what: string): Promise<Error> {
-  const json = (await Promise.resolve(response.json?.()).catch(() => null)) as { error?: string } | null;
-  return new Error(json?.error ?? `${what}: the server answered ${response.status}`);
+/**
+ * The JSON at an address, posted `body` where there is one; as `fetchAnswer`. With `keepalive` the browser sends it even where
+ * the page is left or loaded anew; browsers take up to 64 kB so.
+ */
+export async function fetchJson<T>(address: string, what: string, body?: unknown, init?: RequestInit): Promise<T> {
+  const post = body === undefined ? undefined : { method: "POST", body: JSON.stringify(body) };
+  return (await (await fetchAnswer(address, what, { ...post, ...init })).json()) as T;
 }
 
 const RETRY_MS = 3000; // after an answer that did not come, and for work that has not begun yet
@@ -73,6 +74,5 @@ export async function workOver(id: string): Promise<WorkStatus | null> {
 
 /** Stop a piece of work, also where the page is left at once; raises the server's sentence where it goes on. */
 export async function stopWork(id = ""): Promise<void> {
-  const response = await fetchServer(`${ROUTES}/work/${id}`, { method: "DELETE", keepalive: true });
-  if (!response.ok) throw await refusal(response, "The work");
+  await fetchAnswer(`${ROUTES}/work/${id}`, "The work", { method: "DELETE", keepalive: true });
 }

@@ -70,10 +70,10 @@ test("of questions that come while one is under way only the newest is asked", a
   const questions = new NewestQuestion(
     (said, question) => answers.push([said.value, question]),
     () => assert.fail("no answer"),
-    (_, { body }) => {
-      asked.push(JSON.parse(body));
+    (_, __, question) => {
+      asked.push(question);
       return new Promise((resolve) => {
-        answer = (value) => resolve({ ok: true, json: () => Promise.resolve({ value }) });
+        answer = (value) => resolve({ value });
       });
     },
   );
@@ -93,7 +93,7 @@ test("of questions that come while one is under way only the newest is asked", a
 
 test("a question that is refused says why", async () => {
   const said = [];
-  const refused = () => Promise.resolve({ ok: false, json: () => Promise.resolve({ error: "Too many points." }) });
+  const refused = () => Promise.reject(new Error("Too many points."));
   new NewestQuestion(
     () => assert.fail("an answer"),
     (why) => said.push(why),

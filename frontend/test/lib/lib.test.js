@@ -4,7 +4,7 @@ import test, { describe, it } from "node:test";
 import { bus } from "../../src/lib/bus.ts";
 import { h, wholeNames } from "../../src/lib/dom.ts";
 import { addressOf, compareQuery, exploreQuery, navigate } from "../../src/lib/router.ts";
-import { baseOf, refusal, serverUrl } from "../../src/lib/server.ts";
+import { baseOf, fetchJson, serverUrl } from "../../src/lib/server.ts";
 import { css, luminance, mix, parseColor } from "../../src/lib/theme.ts";
 
 // How the parts of a page hear of one another.
@@ -109,12 +109,19 @@ test("only the address of a route is changed", () => {
 
 test("what the server says of a damaged file is what the page says", async () => {
   const answer = new Response('{"error": "labels.npy of run 1 cannot be read: it is cut off."}', { status: 410 });
-  assert.equal((await refusal(answer, "labels")).message, "labels.npy of run 1 cannot be read: it is cut off.");
+  await refuses(async () => answer, "labels.npy of run 1 cannot be read: it is cut off.");
 });
 
-test("an answer without a sentence is told by its number", async () => {
-  assert.equal(
-    (await refusal(new Response("<html>", { status: 502 }), "labels")).message,
-    "labels: the server answered 502",
-  );
+test("an answer without a sentence is told by its number, and none at all by what to do; who gave up hears of it", async () => {
+  await refuses(async () => new Response("<html>", { status: 502 }), "Labels: the server answered 502.");
+  const offline = () => Promise.reject(new TypeError("Failed to fetch"));
+  await refuses(offline, "Labels: the server cannot be reached; try again in a moment.");
+  await refuses(offline, "Failed to fetch", { signal: { aborted: true } });
 });
+
+async function refuses(fetch, message, init) {
+  const real = globalThis.fetch;
+  globalThis.fetch = fetch;
+  await assert.rejects(fetchJson("dmlviz/labels", "Labels", undefined, init), { message });
+  globalThis.fetch = real;
+}

@@ -297,7 +297,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
   }
 
   private post = (actions: ReviewAction[]): Promise<unknown> =>
-    fetchJson(`${this.props.url}/decisions`, "The decision", { actions }, true);
+    fetchJson(`${this.props.url}/decisions`, "The decision", { actions }, { keepalive: true });
 
   private leave = (): void => {
     if (this.waiting.length) this.heed(this.post(this.waiting));

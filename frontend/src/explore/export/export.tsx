@@ -4,7 +4,7 @@ import { bus } from "../../lib/bus.ts";
 import { copied, h } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
 import { dataOf, panel } from "../../lib/panel.tsx";
-import { fetchServer, refusal, serverUrl } from "../../lib/server.ts";
+import { fetchAnswer, serverUrl } from "../../lib/server.ts";
 import type { ExportFile, ExportProps, Script } from "../../protocol.ts";
 import style from "./export.css";
 
@@ -167,8 +167,7 @@ function File({ title, summary, url, name, problem }: ExportFile) {
     setTrouble("");
     setMade(true);
     try {
-      const response = await fetchServer(asLookedAt(url));
-      if (!response.ok) throw await refusal(response, title);
+      const response = await fetchAnswer(asLookedAt(url), title);
       const isVideo = VIDEO && /\.(mp4|webm)$/.test(name);
       const content = await response.blob();
       const href = URL.createObjectURL(isVideo ? await asVideo(content) : content);

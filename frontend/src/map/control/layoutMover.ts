@@ -1,7 +1,7 @@
 // Moves the points while a person drags a setting: a worker goes on from where they stand, until the server has drawn them.
 import { packBits } from "../../lib/base64.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
-import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import { fetchAnswer, ROUTES } from "../../lib/server.ts";
 import type { LayoutSettings } from "../../projection/live.ts";
 import type { LayoutOrder, MovedFrame } from "../../projection/worker.ts";
 import type { LayoutSetting } from "../../protocol.ts";
@@ -144,9 +144,7 @@ export class LayoutMover {
     some?: Int32Array<ArrayBuffer>,
     method = this.parts.state.data.picture?.method,
   ): Promise<void> {
-    const response = await fetchServer(url);
-    if (!response.ok) throw await refusal(response, "The points of this map");
-    const buffer = await response.arrayBuffer();
+    const buffer = await (await fetchAnswer(url, "The points of this map")).arrayBuffer();
     const [n] = new Int32Array(buffer, 0, 1);
     const all = new Float32Array(buffer, 4 + 4 * n);
     const d = all.length / n;

@@ -1,7 +1,7 @@
 // Data that a map needs before the first frame: labels, tracked items, nearest neighbors.
 
 import type { ColumnInfo, MethodInfo } from "../../protocol.ts";
-import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import { fetchAnswer, ROUTES } from "../../lib/server.ts";
 import { workOver } from "../../lib/server.ts";
 import type { Accuracy, Nearest } from "./model.ts";
 
@@ -31,12 +31,11 @@ function bytes(url: string): Promise<ArrayBuffer> {
 
 // A result that the server still computes is requested again when that work is over.
 async function poll(url: string): Promise<ArrayBuffer> {
-  const response = await fetchServer(url);
+  const response = await fetchAnswer(url, "The points");
   if (response.status === BEING_COMPUTED) {
     await workOver(((await response.json()) as { work: string }).work);
     return poll(url);
   }
-  if (!response.ok) throw await refusal(response, url);
   return response.arrayBuffer();
 }
 
@@ -62,8 +61,8 @@ export async function loadWatched(data: ItemSources): Promise<Int32Array | null>
   if (!data.tracked_url) return null;
   const items = watchedAt.get(data.tracked_url);
   if (items) return items;
-  const response = await fetchServer(data.tracked_url, { cache: "no-store" }); // not known before the run starts
-  if (!response.ok) throw await refusal(response, data.tracked_url);
+  // Not known before the run starts.
+  const response = await fetchAnswer(data.tracked_url, "The points", { cache: "no-store" });
   const indices = itemsOf(await response.arrayBuffer());
   if (indices) watchedAt.set(data.tracked_url, indices);
   return indices;

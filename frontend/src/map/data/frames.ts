@@ -1,6 +1,6 @@
 // Frames of a run: int16 places fetched by hash, decoded, kept while there is room.
 import type { FrameMeta } from "../../protocol.ts";
-import { fetchServer, refusal } from "../../lib/server.ts";
+import { fetchAnswer } from "../../lib/server.ts";
 import type { Bounds, Point } from "../math/camera.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
@@ -87,7 +87,7 @@ export interface FrameSource {
 }
 
 interface Surroundings {
-  fetch?: (url: string) => Promise<Response>;
+  fetch?: typeof fetchAnswer;
   now?: () => number;
 }
 
@@ -107,7 +107,7 @@ export class Frames {
   private total: number;
   private pivot: readonly number[] | undefined;
   private fed: (id: string) => ArrayBuffer | undefined;
-  private fetch: (url: string) => Promise<Response>;
+  private fetch: typeof fetchAnswer;
   private now: () => number;
 
   constructor({
@@ -118,7 +118,7 @@ export class Frames {
     pivot,
     fed = () => undefined,
     raw = new Map(),
-    fetch = fetchServer,
+    fetch = fetchAnswer,
     now = Date.now,
   }: FrameSource & Surroundings) {
     this.url = url;
@@ -209,8 +209,7 @@ export class Frames {
 
   private async bytesOf(frame: FrameMeta): Promise<ArrayBuffer | null> {
     if (this.fed(frame.id) || !this.url) return null;
-    const response = await this.fetch(this.url.replace("{id}", frame.id));
-    if (!response.ok) throw await refusal(response, `frame ${frame.id}`);
+    const response = await this.fetch(this.url.replace("{id}", frame.id), "This step of the map");
     return response.arrayBuffer();
   }
 

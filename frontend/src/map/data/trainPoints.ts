@@ -2,7 +2,7 @@
 import { heeding } from "../../lib/boundary.ts";
 import type { TrainPoints } from "../../protocol.ts";
 import { messageOf } from "../../lib/format.ts";
-import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { MapState } from "./state.ts";
 
 const addressOf = ({ data: { run, view, begun } }: MapState): string =>
@@ -32,9 +32,7 @@ export class TrainPointsLoader {
 
   private async load(address: string): Promise<void> {
     try {
-      const response = await fetchServer(address);
-      if (!response.ok) throw await refusal(response, "training images");
-      const points = (await response.json()) as TrainPoints;
+      const points = await fetchJson<TrainPoints>(address, "The training images");
       if (address !== this.address) return;
       // A net of NaN has no place for them: null in JSON, and nothing is drawn there.
       const places = points.places.map((at) => at.map((point) => point.map((value) => value ?? NaN)));

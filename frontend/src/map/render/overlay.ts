@@ -209,14 +209,16 @@ export function drawDiamonds(context: Context, places: Point[], theme: Theme, re
 }
 
 /** A cross at a place, of a new image over the map. */
-export function drawCross(context: Context, [x, y]: Point, color: Rgb, theme: Theme, reach: number): void {
-  const [ground, line] = [css(theme.background), css(color)];
-  const stamp = stampOf("cross", reach, ground, line, devicePixelRatio, (mark) => {
+export function drawCross(context: Context, [x, y]: Point, color: Rgb, theme: Theme, isOneOfMany: boolean): void {
+  const [ground, line] = [css(theme.background, isOneOfMany ? 0.6 : 1), css(color)];
+  const reach = isOneOfMany ? 2.5 : 4;
+  const trace = (mark: Context) => {
     for (const way of [1, -1]) {
       mark.moveTo(-reach, -way * reach);
       mark.lineTo(reach, way * reach);
     }
-  });
+  };
+  const stamp = stampOf("cross", reach, ground, line, devicePixelRatio, trace, isOneOfMany ? [2.5, 1] : [4, 2]);
   const side = stamp.width / devicePixelRatio;
   context.drawImage(stamp, x - side / 2, y - side / 2, side, side);
 }
@@ -238,6 +240,7 @@ function stampOf(
   line: string,
   ratio: number,
   trace: (mark: Context) => void,
+  [outer, inner] = [4, 2],
 ): HTMLCanvasElement {
   const key = [name, reach, fill, line, ratio].join();
   const known = tags.get(key);
@@ -248,8 +251,8 @@ function stampOf(
   context.setTransform(ratio, 0, 0, ratio, canvas.width / 2, canvas.width / 2);
   trace(context);
   for (const [width, color] of [
-    [4, fill],
-    [2, line],
+    [outer, fill],
+    [inner, line],
   ] as const) {
     Object.assign(context, { lineWidth: width, strokeStyle: color, fillStyle: fill });
     context.fill();

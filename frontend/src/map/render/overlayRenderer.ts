@@ -1,4 +1,5 @@
 // Everything that lies over the points, composed for one moment.
+import { MANY_NEW } from "../../lib/bus.ts";
 import { maxOf, minOf } from "../../lib/extent.ts";
 import { momentOf } from "../../lib/neighbors.ts";
 import type { Rgb } from "../../lib/theme.ts";
@@ -38,7 +39,7 @@ export function isAstray({ camera, tween, t, settled, usable, port }: Scene): bo
 
 const NAMES_APART = 36; // pixels that the classes must span to be named
 const MANY_KEPT = 200; // pictures of a gallery, whose marks are smaller
-const MANY_NEW = 500; // images over the map, likewise
+const APART = 7; // pixels between the crosses of many new images, so that the points below stay in sight
 const STAR_ANIMATION_S = 0.32;
 
 const spanOf = (values: number[]) => maxOf(values) - minOf(values);
@@ -262,9 +263,14 @@ export class OverlayRenderer {
   private drawNewBatch(context: Context, scene: Scene): void {
     const { newBatch, colors, theme } = this.parts.state;
     const places = this.newBatchPlaces(scene);
-    const reach = places.length > MANY_NEW ? 2.5 : 4;
+    const areMany = places.length > MANY_NEW;
+    const taken = new Set<number>();
+    const [left, top] = scene.toScreen([0, 0]); // the same crosses are drawn wherever the map is moved
     places.forEach((place, i) => {
-      overlay.drawCross(context, place, colors[newBatch?.labels?.[i] ?? -1] ?? theme.text, theme, reach);
+      const cell = Math.floor((place[0] - left) / APART) * 65_536 + Math.floor((place[1] - top) / APART);
+      if (areMany && taken.has(cell)) return;
+      taken.add(cell);
+      overlay.drawCross(context, place, colors[newBatch?.labels?.[i] ?? -1] ?? theme.text, theme, areMany);
     });
   }
 

@@ -4,7 +4,7 @@ import { counted, grouped, messageOf } from "../../lib/format.ts";
 import { rerun, type ComponentArguments } from "../../lib/mount.ts";
 import { dataOf, panel } from "../../lib/panel.tsx";
 import { addressOf, compareQuery, exploreQuery, navigate } from "../../lib/router.ts";
-import { fetchJson, fetchServer, ROUTES } from "../../lib/server.ts";
+import { fetchJson, ROUTES } from "../../lib/server.ts";
 import { readTheme } from "../../lib/theme.ts";
 import type { Changed, DeletedRun, DiskUse, RunChange, RunListOrder, RunListProps } from "../../protocol.ts";
 import { filterAndSort, GROUPS, groupsOf, readable, SORTS } from "./model.ts";
@@ -43,7 +43,7 @@ class RunList extends Component<RunListProps & { host: ComponentArguments<RunLis
   private async change(request: RunChange): Promise<void> {
     const deleted = request.deleted ? this.props.cards.find(({ run }) => run === request.run) : null;
     try {
-      const { fits } = await fetchJson<Changed>(`${ROUTES}/runs/change`, "The run", request, true);
+      const { fits } = await fetchJson<Changed>(`${ROUTES}/runs/change`, "The run", request, { keepalive: true });
       if (deleted && !fits) this.say(`Deleted ${deleted.title}. It cannot be brought back: the others take all room.`);
       else this.say("", deleted);
     } catch (error) {
@@ -63,16 +63,12 @@ class RunList extends Component<RunListProps & { host: ComponentArguments<RunLis
     input.value = "";
     this.say(`Importing ${file.name} …`);
     try {
-      const answer = await fetchServer(`${ROUTES}/runs/import`, {
-        method: "POST",
-        body: file,
-        headers: { "content-type": "application/zip" },
-      });
-      const { title, error } = (await answer.json()) as { title?: string; error?: string };
-      this.say(error ?? `Imported ${title}.`);
+      const init = { method: "POST", body: file, headers: { "content-type": "application/zip" } };
+      const { title } = await fetchJson<{ title: string }>(`${ROUTES}/runs/import`, file.name, undefined, init);
+      this.say(`Imported ${title}.`);
       rerun(this.props.host);
-    } catch {
-      this.say("Upload failed. Please try again.");
+    } catch (error) {
+      this.say(messageOf(error));
     }
   }
 

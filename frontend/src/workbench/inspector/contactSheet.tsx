@@ -6,7 +6,7 @@ import { download } from "../../lib/dom.ts";
 import { grouped, ITEM, messageOf, sentence } from "../../lib/format.ts";
 import { groupColors } from "../../lib/palette.ts";
 import { csvOf, groupByClass, type ClassGroup, type Selection } from "../../lib/selection.ts";
-import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import { fetchAnswer, ROUTES } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import { css, type Theme } from "../../lib/theme.ts";
 import { countOf, selectionReason } from "./captions.ts";
@@ -101,9 +101,7 @@ async function csvWithColumns({ run, items, labels }: Selection): Promise<string
   const url = `${ROUTES}/runs/${run}/rows.csv`;
   const mask = new Uint8Array(labels.length);
   for (const item of items) mask[item] = 1;
-  const response = await fetchServer(url, { method: "POST", body: packBits(mask) });
-  if (!response.ok) throw await refusal(response, url);
-  return response.text();
+  return (await fetchAnswer(url, "The rows", { method: "POST", body: packBits(mask) })).text();
 }
 
 function Headline({ selection, noun = ITEM, columns = false }: Props) {

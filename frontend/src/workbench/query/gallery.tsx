@@ -3,7 +3,7 @@ import { bus } from "../../lib/bus.ts";
 import { heeding } from "../../lib/boundary.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
-import { fetchServer, refusal, ROUTES, serverUrl } from "../../lib/server.ts";
+import { fetchJson, ROUTES, serverUrl } from "../../lib/server.ts";
 import type { GalleryContent, QuerySource } from "../../protocol.ts";
 import { frameParameter } from "./frameGeometry.ts";
 import type { Keepable } from "./questions.ts";
@@ -77,14 +77,13 @@ class Gallery {
     const { source } = this;
     if (!source) return "";
     try {
-      const response = await fetchServer(`${ROUTES}/runs/${source.run}/gallery${path}`, { ...init, method });
-      if (!response.ok) throw await refusal(response, "The gallery");
-      const content = (await response.json()) as GalleryContent;
+      const address = `${ROUTES}/runs/${source.run}/gallery${path}`;
+      const content = await fetchJson<GalleryContent>(address, "The gallery", undefined, { ...init, method });
       if (this.source?.run === source.run) this.take(content);
       return "";
     } catch (error) {
       if (method === "GET") this.trouble = messageOf(error);
-      return error instanceof TypeError ? "The server did not answer; try again in a moment." : messageOf(error);
+      return messageOf(error);
     } finally {
       this.onChange();
     }

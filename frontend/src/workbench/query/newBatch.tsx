@@ -1,8 +1,9 @@
 // Many new images over the map at once: a data set, or the kept pictures; and whether they are of the same cloud.
-import { bus } from "../../lib/bus.ts";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { bus, MANY_NEW } from "../../lib/bus.ts";
 import { grouped, messageOf, percent } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
-import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { NewBatchContent, QuerySource } from "../../protocol.ts";
 
 const FEW = 3; // classes, of which one reads without asking
@@ -14,6 +15,7 @@ class NewBatch {
   content: NewBatchContent | null = null;
   trouble = "";
   busy = "";
+  isNew = false; // what is there has not been shown yet
   onChange: () => void = () => {};
 
   /** Another run or map is shown: what lies on the one before goes. */
@@ -42,7 +44,7 @@ class NewBatch {
     });
     const content = await this.fetch<NewBatchContent>(source, `new_batch.json?${query}`);
     if (about !== this.about || !content) return;
-    [this.busy, this.content] = ["", content];
+    [this.busy, this.content, this.isNew] = ["", content, true];
     bus.emit("new-batch", {
       run: source.run,
       view: source.view,
@@ -67,13 +69,11 @@ class NewBatch {
   private async fetch<T>(source: QuerySource, path: string): Promise<T | null> {
     const asked = (this.asked = new AbortController());
     try {
-      const response = await fetchServer(`${ROUTES}/runs/${source.run}/${path}`, { signal: asked.signal });
-      if (!response.ok) throw await refusal(response, "The new images");
-      return (await response.json()) as T;
+      const address = `${ROUTES}/runs/${source.run}/${path}`;
+      return await fetchJson<T>(address, "The new images", undefined, { signal: asked.signal });
     } catch (error) {
       if (asked.signal.aborted) return null;
-      const words = error instanceof TypeError ? "The server did not answer; try again in a moment." : messageOf(error);
-      [this.busy, this.trouble] = ["", words];
+      [this.busy, this.trouble] = ["", messageOf(error)];
       this.onChange();
       return null;
     }
@@ -119,12 +119,20 @@ export function NewBatchView({ source, kept }: { source: QuerySource; kept: numb
   );
 }
 
-function Result({ content: { said, classes, far } }: { content: NewBatchContent }) {
+function Result({ content: { said, classes, far, places } }: { content: NewBatchContent }) {
+  const top = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (newBatch.isNew) top.current?.scrollIntoView({ block: "nearest" }); // it may have come below the fold
+    newBatch.isNew = false;
+  });
   return (
-    <div class="result">
+    <div class="result" ref={top}>
       {said.map((sentence) => (
         <p>{sentence}</p>
       ))}
+      {places.length > MANY_NEW && (
+        <p class="quiet">Where crosses would lie close together, one is drawn; zoom in for more.</p>
+      )}
       {far && (
         <img class="far-images" src={`data:image/png;base64,${far}`} alt="The first images that nothing is near to" />
       )}

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { draw, TextButton } from "../../lib/panel.tsx";
-import { fetchServer, refusal, ROUTES } from "../../lib/server.ts";
+import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { OcclusionMaps, QueryAnswer, QuerySource } from "../../protocol.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
 import { Asker, MAX_MB } from "./questions.ts";
@@ -115,9 +115,8 @@ export class QueryPanel {
     return async (item) => {
       const frame = asked.frame ? `?frame=${frameParameter(asked.frame)}` : "";
       const address = `${ROUTES}/runs/${source.run}/occlusion/${item}.json${frame}`;
-      const response = await fetchServer(address, { ...bodyOf(asked.question), method: "POST" });
-      if (!response.ok) throw await refusal(response, "The parts");
-      return (await response.json()) as OcclusionMaps;
+      const init = { ...bodyOf(asked.question), method: "POST" };
+      return fetchJson<OcclusionMaps>(address, "The parts", undefined, init);
     };
   }
 
