@@ -145,7 +145,7 @@ def verdict(test: TwoSampleTest) -> str:
     else:
         few = min(test.sizes) <= 0.2 * max(test.sizes)  # few among many are hardly neighbors
         said = "They are of another cloud" + ("" if few or test.share >= LITTLE else ", by very little")
-    own = f"{test.share:.1%} of the nearest neighbors are of one's own side, 50 % for one cloud"
+    own = f"{100 * test.share:.3g} % of the nearest neighbors are of one's own side, 50 % for one cloud"
     return f"{said}: {own} (p {test.p:.2g})."
 
 

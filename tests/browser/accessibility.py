@@ -22,6 +22,12 @@ LOOK = """async (colors) => {
     `${id}: ${help}: ${nodes.slice(0, 5).map(where).join("; ")}`);
 }"""
 
+# What is wider than its frame: the page, its main part, the sidebar.
+WIDE = """["html", "#stMain", "[data-testid=stSidebarContent]"].filter((name) => {
+  const { scrollWidth = 0, clientWidth = 0 } = document.querySelector(name) ?? {};
+  return scrollWidth > clientWidth + 1;
+})"""
+
 
 def color_violations(page: Page, themes: tuple[str, ...] = ("dark", "light")) -> list[str]:
     """Texts that are too pale in one of the themes, a sentence each; nine tenths of what axe-core has to do."""
@@ -47,7 +53,7 @@ def accessibility_violations(page: Page) -> list[str]:
     page.set_viewport_size({name: length // 2 for name, length in size.items()})  # as a browser's zoom does
     page.wait_for_timeout(500)
     sentences += [f"at 200 %: {sentence}" for sentence in page.evaluate(LOOK, False)]
-    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-        sentences.append("at 200 %: the page scrolls sideways")
+    if wide := page.evaluate(WIDE):
+        sentences.append(f"at 200 %: these scroll sideways: {wide}")
     page.set_viewport_size(size)
     return sentences

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Request, Response, expect
 
-from tests.browser.accessibility import accessibility_violations, color_violations
+from tests.browser.accessibility import WIDE, accessibility_violations, color_violations
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -96,7 +96,7 @@ def test_a_phone_has_what_a_hand_needs_at_the_bottom(visit, digits_run):
     expect(scores).to_be_visible()
     tops = [page.locator(part).bounding_box()["y"] for part in (".map", ".inspector", ".scores", ".loss-curve")]
     assert tops == sorted(tops)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(WIDE) == []
     bottom = scores.evaluate(
         "node => node.getBoundingClientRect().bottom + document.getElementById('stMain').scrollTop"
     )

@@ -112,8 +112,8 @@ function panel(
     });
   const across = (at: number, kind: string) =>
     svg("line", { class: kind, x1: EDGE.left, x2: width - EDGE.right, y1: y(at), y2: y(at) });
-  const cutNote = cut ? " (the steepest 2 % are cut off)" : "";
-  const title = key === "loss" ? "Loss" : `Slope: above 0 pulls nearer, below 0 pushes away${cutNote}`;
+  const cutNote = cut ? " (steepest 2 % cut off)" : "";
+  const title = key === "loss" ? "Loss" : `Slope: above 0 pulls, below 0 pushes${cutNote}`;
   const nameY = y(0) - top < (base - top) / 2 && low < 0 ? base - 3 : top + 10; // where the curves leave more room
   return [
     svg("clipPath", { id: clip }, svg("rect", { x: 0, y: top, width, height: base - top })),
