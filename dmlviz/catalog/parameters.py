@@ -4,6 +4,7 @@ This module does not import torch, since the server shows the choices and loads 
 """
 
 import ast
+import importlib.util
 import inspect
 import math
 import sys
@@ -12,6 +13,7 @@ from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
@@ -386,19 +388,46 @@ def _source(function: Callable[..., Any]) -> bytes:
         files = _code_of(file)
         unread = [file] if function.__module__.startswith(OF_FILE) else []
         while unread:
-            for node in ast.walk(ast.parse(files[unread.pop()])):
-                names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-                names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-                for name in {name.partition(".")[0] for name in names} - {"dmlviz"}:
-                    more = _code_of(file.parent / f"{name}.py", file.parent / name)
-                    unread += [path for path in more if path not in files]
-                    files |= more
+            importer = unread.pop()
+            for level, name in _imported(files[importer]):
+                parts = name.split(".")
+                if not level and not _is_beside(parts[0], file.parent):
+                    continue
+                folder = importer.parents[level - 1] if level else file.parent
+                modules = [folder.joinpath(*parts[:end]) for end in range(1, len(parts) + 1)]
+                more = _code_of(*(path for one in modules for path in (one.with_suffix(".py"), one / "__init__.py")))
+                unread += [path for path in more if path not in files]
+                files |= more
         return b"".join(files[path] for path in sorted(files))
     except (TypeError, OSError):
         try:
             return inspect.getsource(function).encode()
         except (TypeError, OSError):
             return b""
+
+
+@cache
+def _imported(code: bytes) -> frozenset[tuple[int, str]]:
+    """Return what code imports, anywhere in it: how many folders up (0: from the path of imports), and the name."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError, RecursionError):  # which fails, or is never met, when it is imported
+        return frozenset()
+    names = {(0, one.name) for node in nodes if isinstance(node, ast.Import) for one in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            names |= {(node.level, f"{node.module or ''}.{one.name}".strip(".")) for one in node.names}
+    return frozenset(names)
+
+
+def _is_beside(name: str, folder: Path) -> bool:
+    """Return whether an import of this name finds it in the folder, which is the last that is searched."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return False
+    places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+    return name != "dmlviz" and any(place is not None and Path(place).parent == folder for place in places)
 
 
 def _code_of(*paths: Path) -> dict[Path, bytes]:

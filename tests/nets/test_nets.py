@@ -139,14 +139,27 @@ def test_torchvision_loads_beside_a_cpu_build_of_torch_and_twice_is_once() -> No
     assert torchvision.models.resnet18 is not None
 
 
-def test_without_torchvision_only_what_is_its_own_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torchvision", None)
+BROKEN = {
+    "is not installed": "raise ModuleNotFoundError(name='torchvision')",
+    "does not fit torch": "import torch; torch.library.of_another_torch",
+    "undefined symbol": "raise ImportError('_C.so: undefined symbol: _ZN3c10')",
+    "nms does not exist": "raise RuntimeError('operator torchvision::nms does not exist')",
+}
+
+
+@pytest.mark.parametrize("says", BROKEN)
+def test_without_a_torchvision_that_fits_only_what_is_its_own_is_refused(monkeypatch, tmp_path, says):
+    (tmp_path / "torchvision.py").write_text(BROKEN[says])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("dmlviz.nets.torchvision_operators._library", None)
+    for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+        monkeypatch.delitem(sys.modules, name)
     assert build("small", embedding_dim=2)(torch.zeros(1, 1, 28, 28)).shape == (1, 2)
     for use in (
         lambda: build("resnet18", embedding_dim=2),
         lambda: Augmentation({"crop": 0.5}, size=28, background=0.0, color=False, seed=0),
         lambda: backbones.download_weights(BACKBONES["resnet18"]),
     ):
-        with pytest.raises(UserError, match=r"pip install 'dmlviz\[torchvision\]'"):
+        with pytest.raises(UserError, match=rf"{says}.*: pip install 'dmlviz\[torchvision\]'"):
             use()
     prepare_import("numpy")  # whoever imports torchvision only where it is there, is not in need of it

@@ -212,7 +212,7 @@ def test_an_installed_package_brings_plug_ins_by_its_entry_points(tmp_path, monk
 
 HELPED = """
 from shares import SHARE
-import parts.more
+import json, numpy, parts.more
 @net(title="N", summary="S.")
 def helped(channels, size, dim): ...
 @sampler(title="S", summary="S.")
@@ -231,11 +231,19 @@ def declared_again(catalog, name):
 
 def test_code_that_a_plug_in_imports_from_beside_it_is_part_of_the_identity(file, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "parts").mkdir()
-    beside = {"shares.py": "import deeper\nSHARE = 1", "deeper.py": "", "parts/__init__.py": "", "parts/more.py": ""}
-    for name, text in beside.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "unused.py").write_text("")
+    beside = {
+        "shares.py": "import deeper\nSHARE = 1",
+        "deeper.py": "def later(): import half_written",
+        "half_written.py": "def (",
+        "parts/__init__.py": "",
+        "parts/more.py": "from . import again\nfrom .last import LAST",
+        "parts/again.py": "",
+        "parts/last/__init__.py": "LAST = 1",
+    }
+    unread = ("unused.py", "parts/unused.py", "json.py", "numpy/__init__.py", "numpy/core.py")  # of others of that name
+    for name in (*beside, *unread):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(beside.get(name, ""))
     mine = file(HELPED)
     load_plugins([mine])
     configs = [
@@ -255,7 +263,8 @@ def test_code_that_a_plug_in_imports_from_beside_it_is_part_of_the_identity(file
         (tmp_path / name).write_text((tmp_path / name).read_text() + "\n# changed")
         seen.append(ids())
     assert all(len({*column}) == len(seen) for column in zip(*seen, strict=True))
-    (tmp_path / "unused.py").write_text("# changed")
+    for name in unread:
+        (tmp_path / name).write_text("# changed")
     assert ids() == seen[-1]
 
 
