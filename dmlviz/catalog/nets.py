@@ -15,10 +15,12 @@ class NetSpec(Spec):
     Attributes:
         takes_features: Whether it looks at no neighborhood of pixels, so that it can be a head on features.
         batch_norm: Whether it has batch normalization, which a training can freeze.
+        torchvision: Whether it is a net of torchvision, which not everybody has.
     """
 
     takes_features: bool = False
     batch_norm: bool = False
+    torchvision: bool = False
 
 
 NETS = Catalog("net", specs(NetSpec, "net"))

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from html import unescape
@@ -594,7 +595,7 @@ def test_any_net_of_timm_is_a_backbone_and_is_there_again_when_it_was_refused(he
 
 
 @pytest.mark.slow
-def test_an_augmentation_shows_what_it_does_to_the_chosen_data(client) -> None:
+def test_an_augmentation_shows_what_it_does_to_the_chosen_data(client, monkeypatch) -> None:
     page = Page(dataset="digits", more=1)
     assert not [box for box in page.number_input if box.key == "set.augmentation.hue"]  # they are gray
     assert "not mirrored, as their classes are digits" in page.captions
@@ -606,3 +607,6 @@ def test_an_augmentation_shows_what_it_does_to_the_chosen_data(client) -> None:
     above, below = picture[:8], picture[8:].reshape(2, 8, 64)
     assert not (below == above).all(axis=(1, 2)).any()
     assert client.get("/dmlviz/augmented/digits.png?flip=2").json()["error"].endswith("got 2.")
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    captions = Page(dataset="digits", more=1, net="resnet18").captions  # the net and the augmentation
+    assert captions.count("torchvision's, which is not installed: `pip install 'dmlviz[torchvision]'`") == 2

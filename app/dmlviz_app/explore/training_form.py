@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlencode
 
@@ -136,6 +137,8 @@ class _Form:
     def net(self) -> None:
         """Render the net, what is trained of its backbone and how exactly, and the space of the embeddings."""
         self.field("net")
+        if NETS[self.config.net].torchvision:
+            _say_what_is_missing()
         self._layers()
         self.field("unfrozen_blocks")
         self.row("backbone_rate", "mixed_precision")
@@ -189,6 +192,7 @@ class _Form:
         if config.takes_features:
             st.caption(f"The features of {spec.title} were computed once: there is nothing to change.")
             return
+        _say_what_is_missing()
         strengths, usual = AUGMENTATION.with_defaults(config.augmentation), usual_strengths(spec)
         has_meaning = {"hue": spec.channels == 3, "ratio": strengths["crop"] > 0}
         shown = [one for one in AUGMENTATION.parameters if has_meaning.get(one.name, True)]
@@ -236,6 +240,11 @@ class _Form:
         self.row("steps", "schedule")
         self.row("decay_epochs", "decay_factor")
         self.row("weight_decay", "seed")
+
+
+def _say_what_is_missing() -> None:
+    if find_spec("torchvision") is None:
+        st.caption("This is torchvision's, which is not installed: `pip install 'dmlviz[torchvision]'`.")
 
 
 def _further(config: TrainConfig) -> str:
