@@ -1,12 +1,10 @@
-"""Tables of the reference, made of what the program declares: commands, settings, scores, projections."""
+"""Tables of the reference, made of what the program declares: commands and settings."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from dmlviz.catalog.metrics import METRICS
-from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.cli.main import command_named
 from dmlviz.cli.options import option_help
 from dmlviz.cli.train import CATALOGS
@@ -38,11 +36,11 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield (command.help or "").replace("\b", "")
     words = (f"{', '.join([*each.opts, *each.secondary_opts])} {each.metavar or ''}".strip() for each in options)
     rows = [(f"`{word}`", each.help or "") for word, each in zip(words, options, strict=True)]
-    yield from _table(("option", "what it does"), rows) if rows else ()
+    yield from table(("option", "what it does"), rows) if rows else ()
 
 
 def _fields(config: Any, fields: Mapping[str, SettingField] = MappingProxyType({})) -> Callable[[], Iterator[str]]:
-    def table() -> Iterator[str]:
+    def lines() -> Iterator[str]:
         heads = ("field", *["title"] * bool(fields), "type", "what it is (default)")
         rows = (
             (
@@ -53,32 +51,17 @@ def _fields(config: Any, fields: Mapping[str, SettingField] = MappingProxyType({
             )
             for name, field in config.model_fields.items()
         )
-        yield from _table(heads, rows)
+        yield from table(heads, rows)
 
-    return table
+    return lines
 
 
 def _type(annotation: Any) -> str:
     return re.sub(r"\b(?:\w+\.)+", "", annotation.__name__ if isinstance(annotation, type) else str(annotation))
 
 
-def _scores() -> Iterator[str]:
-    for spec in METRICS.values():
-        yield f"### `{spec.name}`: {spec.title}\n"
-        yield f"{spec.summary} {spec.when_to_use} *{spec.range}.*\n"
-        yield from ([f"```tex\n{spec.formula}\n```\n"] if spec.formula else [])
-        yield f"{spec.reference}\n"
-
-
-def _projections() -> Iterator[str]:
-    for spec in PROJECTIONS.values():
-        yield f"### `{spec.name}`: {spec.title}\n"
-        yield f"{spec.summary} {spec.reference}\n"
-        rows = ((f"`{each.name}`", f"`{each.default}`", each.help) for each in spec.parameters)
-        yield from _table(("parameter", "default", "what it is"), rows) if spec.parameters else ()
-
-
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of a table."""
     heads = [*heads]
     yield from ("", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads))
     for row in rows:
@@ -90,6 +73,4 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "commands": _commands,
     "training": _fields(TrainConfig, FIELDS),
     "projection": _fields(ProjectionConfig),
-    "projections": _projections,
-    "scores": _scores,
 }

@@ -10,11 +10,18 @@ from typing import Any
 from mkdocs.structure.files import File
 
 sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads this file from its path
+from catalog_pages import catalog_pages, style_sheet
 from reference_tables import generated
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTSIDE = re.compile(r"\]\(\.\./((?!assets)[\w./-]+)\)")  # a link from a page of docs/
 PLAYED = "digits"  # data set of the runs in the gallery: it comes with the program
+
+
+def on_config(config: Any) -> Any:
+    """Put the pages of the catalogs behind the reference."""
+    config["nav"][-1] = {"Reference": [config["nav"][-1], *catalog_pages()[1]]}
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -23,6 +30,8 @@ def on_files(files: Any, config: Any) -> Any:
     pages = (path.read_text() for path in (ROOT / "docs").glob("*.md"))
     for name in sorted({name for page in pages for name in OUTSIDE.findall(page)}):
         files.append(File.generated(config, f"files/{name}.txt", content=(ROOT / name).read_text()))
+    for path, content in ({"catalog/catalog.css": style_sheet()} | catalog_pages()[0]).items():
+        files.append(File.generated(config, path, content=content))
     for run in _played():
         files.append(File.generated(config, f"gallery/{run.id}.html", content=_page(run)))
     return files

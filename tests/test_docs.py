@@ -336,3 +336,26 @@ def test_the_gallery_plays_and_the_reference_has_signatures(site):
     reference = (site / "REFERENCE.html").read_text()
     assert "embedding_dim" in reference
     assert "dmlviz.losses.build" in reference
+
+
+@pytest.mark.slow
+def test_what_people_search_for_is_found(site):
+    index = json.loads((site / "search" / "search_index.json").read_text())["docs"]
+    for word, page in {
+        "ArcFace": "catalog/loss/arcface.html",
+        "temperature": "catalog/loss/nt_xent.html",
+        "KMNIST": "catalog/dataset/kmnist.html",
+        "perplexity": "catalog/projection/tsne.html",
+        "semi-hard": "catalog/miner/semihard_nearest.html",
+        "lasso": "catalog/keys.html",
+        "stays at the margin": "catalog/questions.html",
+        "anchor": "catalog/glossary.html",
+        "LeNet": "catalog/net/lenet.html",
+        "uninstall": "COMMANDS.html",
+    }.items():
+        found = {
+            each["location"].partition("#")[0]
+            for each in index
+            if word.lower() in f"{each['title']} {each['text']}".lower()
+        }
+        assert page in found, (word, found)

@@ -1,1 +1,0 @@
-export { classroom_board as default } from "../dmlviz.workbench/page-819fc27fe12e62ae.js";

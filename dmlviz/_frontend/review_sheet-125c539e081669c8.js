@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-819fc27fe12e62ae.js";

@@ -1,0 +1,1 @@
+export { workbench as default } from "../dmlviz.workbench/page-4e2019a0e3ca8ef7.js";

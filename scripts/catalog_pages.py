@@ -1,0 +1,160 @@
+"""Pages of the documentation that are made of the catalogs: one for each choice, the glossary, questions, keys."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dmlviz_app.learn import cards, catalog_index
+from dmlviz_app.learn.answers import ANSWERS
+from dmlviz_app.learn.catalog_index import KINDS, Kind
+from latex2mathml.converter import convert
+from reference_tables import TABLES, table
+
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.glossary import GLOSSARY
+from dmlviz.catalog.metrics import MetricSpec
+from dmlviz.catalog.parameters import Spec
+from dmlviz.figures.palette import class_colors
+from dmlviz.lessons.examples import example, loop
+
+ROOT = Path(__file__).resolve().parents[1]
+ALL = {**KINDS, "dataset": Kind("dataset", "Data sets", "Data set", DATASETS)}
+CHOSEN = ("loss", "miner", "sampler", "net", "dataset")  # fields of a training
+STYLE = """.drawing { float: right; width: min(15rem, 100%); margin: 0 0 1rem 1rem; fill: none; stroke-width: 2.5 }
+@media (max-width: 44rem) { .drawing { float: none; display: block } }
+.drawing .axis, .drawing .ring, .drawing .arrow { stroke: currentColor; opacity: .5 }
+.drawing .near { stroke: #11845b }
+.drawing .far { stroke: #d03050 }
+.drawing .dot { stroke-linecap: round; stroke-width: 4 }
+.formula { overflow-x: auto; overflow-y: hidden; padding: .4rem 0 }
+"""
+
+
+def style_sheet() -> str:
+    """Return the rules for the pages' drawings and formulas."""
+    colors = class_colors(10, "light")
+    return STYLE + "".join(f".drawing .c{i} {{ fill: {color}; stroke: {color} }}\n" for i, color in enumerate(colors))
+
+
+def catalog_pages() -> tuple[dict[str, str], list[Any]]:
+    """Return the pages (Markdown by path below docs/) and their part of the navigation."""
+    pages: dict[str, str] = {}
+    navigation: list[Any] = []
+    for kind in ALL.values():
+        names = _names(kind)
+        pages |= {_path(kind, name): "\n".join(_page(kind, kind.catalog[name])) for name in names}
+        pages[_path(kind, "index")] = "\n".join([f"# {kind.title}\n", *index(kind.name)])
+        entries = [{kind.catalog[name].title: _path(kind, name)} for name in names]
+        navigation.append({kind.title: [_path(kind, "index"), *entries]})
+    for path, title, lines in (
+        ("catalog/questions.md", "Questions", _questions()),
+        ("catalog/keys.md", "Keyboard", _keys()),
+        ("catalog/glossary.md", "Glossary", _glossary()),
+    ):
+        pages[path] = "\n".join([f"# {title}\n", *lines])
+        navigation.append({title: path})
+    return pages, navigation
+
+
+def index(name: str, folder: str = "") -> Iterator[str]:
+    """List the entries of a kind by family, each with its sentence and a link, from a page in `folder` of the site."""
+    kind = ALL[name]
+    for family, entries in catalog_index.by_family([kind.catalog[each] for each in _names(kind)]).items():
+        if family:
+            yield f"## {family[0].upper()}{family[1:]}\n"
+        yield from table(
+            (kind.noun.lower(), "what it is"),
+            ((f"[{spec.title}]({folder}{spec.name}.md)<br>`{spec.name}`", spec.summary) for spec in entries),
+        )
+
+
+def _names(kind: Kind) -> list[str]:
+    return [*(DATASETS.builtin if kind.name == "dataset" else kind.catalog)]  # no data set that somebody has added
+
+
+def _path(kind: Kind, name: str) -> str:
+    return f"catalog/{kind.name}/{name}.md"
+
+
+def _page(kind: Kind, spec: Spec) -> Iterator[str]:
+    yield f"# {spec.title}\n"
+    yield f"{kind.noun}{f' · {spec.family}' if spec.family else ''} · `{spec.name}`\n"
+    yield f"{spec.summary}\n"
+    if spec.formula:
+        yield f'<div class="formula">{convert(spec.formula, display="block")}</div>\n'
+    symbol = re.search(rf'<symbol id="{kind.name}-{spec.name}" (.*?)</symbol>', cards.PICTURES.read_text(), re.DOTALL)
+    if symbol and "href=" not in symbol[1]:  # one made of others' drawings
+        yield f'<svg class="drawing" role="img" aria-label="{spec.title}" {symbol[1]}</svg>\n'
+    for title, text in (
+        ("In words", getattr(spec, "explanation", "")),
+        ("When to use it", spec.when_to_use),
+        ("Caution", catalog_index.caveat(spec)),
+        ("Range", spec.range if isinstance(spec, MetricSpec) else ""),
+        ("Reference", spec.reference),
+        ("Also called", ", ".join(spec.aliases)),
+    ):
+        if text:
+            yield f"**{title}.** {text}\n"
+    related = catalog_index.related_entries(spec) if kind.name in KINDS else []
+    links = (f"[{of.catalog[name].title}](../{of.name}/{name}.md)" for of, name in related)
+    if related or catalog_index.no_miner_note(spec):
+        yield f"**Combines with.** {', '.join(links) or catalog_index.no_miner_note(spec)}\n"
+    advice = {"": catalog_index.recommendations(spec)} | {
+        f" in {dimensions} dimensions": settings
+        for dimensions, settings in catalog_index.recommended_in_dimensions(spec).items()
+    }
+    for where, settings in advice.items():
+        if settings:
+            told = ", ".join(f"{label.lower()} {value}" for label, value in settings.items())
+            yield f"**Recommended settings{where}.** {told}\n"
+    if spec.parameters:
+        yield "## Parameters\n"
+        yield from table(
+            ("parameter", "default", "range", "what it is"),
+            (
+                (f"`{each.name}`", catalog_index.default(each), catalog_index.limits(each), each.help)
+                for each in spec.parameters
+            ),
+        )
+    yield from _use(kind, spec)
+
+
+def _use(kind: Kind, spec: Spec) -> Iterator[str]:
+    yield "## Use\n"
+    if kind.name in CHOSEN:
+        yield f"```sh\ndmlviz train --{kind.name} {spec.name}\n```\n"
+    elif kind.name == "projection":
+        yield f"```sh\ndmlviz project latest --method {spec.name}\n```\n"
+    if kind.name in KINDS:
+        shown = example(kind.name, spec.name)
+        yield f"```python\n{shown.use.strip()}\n```\n"
+        yield f"## Code\n\n{shown.about}\n\n```python\n{shown.code.strip()}\n```\n"
+        if whole := loop(kind.name, spec.name):
+            yield f"A whole training:\n\n```python\n{whole.strip()}\n```\n"
+
+
+def _questions() -> Iterator[str]:
+    for answer in ANSWERS.values():
+        yield f"## {answer.title}\n\n{answer.text}\n"
+        yield from (f"- {run.title}: {run.measured}" for run in answer.runs)
+        yield f"\nAlso asked as: {'; '.join(answer.symptoms)}.\n"
+
+
+def _keys() -> Iterator[str]:
+    """Read the list of Help, which is held against what the map does."""
+    source = (ROOT / "frontend" / "src" / "welcome" / "help.ts").read_text()
+    listed = re.findall(r'^  \["(.*?)", "(.*?)"\],$', source, re.MULTILINE)
+    yield "Keys of the map. In the app they stand under *Help*, too.\n"
+    yield from table(("keys", "what they do"), listed)
+
+
+def _glossary() -> Iterator[str]:
+    for term in sorted(GLOSSARY.values(), key=lambda each: each.title.lower()):
+        yield f"## {term.title}\n\n{term.text}\n"
+        if term.entry:
+            yield f"See [{ALL[term.entry[0]].catalog[term.entry[1]].title}]({'/'.join(term.entry)}.md).\n"
+
+
+TABLES["scores"] = lambda: index("metric", "catalog/metric/")
+TABLES["projections"] = lambda: index("projection", "catalog/projection/")
