@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 def run_columns(run: Run, data: Path) -> "pyarrow.Table | None":
     """Return the columns of a run's test images: those of an imported table, or of the data set it was trained on.
 
-    The roles of a made data set (query or gallery, camera, …) are columns, too. A damaged file is reported with the
-    run; its columns are not there then.
+    The roles of a made data set (query or gallery, camera, …) are columns, too. Those of a data set are there before a
+    training has begun. A damaged file is reported with the run; its columns are not there then.
     """
-    labels = run.labels
-    if labels is None:
-        return None
+    rows = None if run.labels is None else len(run.labels)
     try:
-        return run.columns if run.columns is not None else _of_dataset(run.config.dataset, data, len(labels))
+        return run.columns if run.columns is not None else _of_dataset(run.config.dataset, data, rows)
     except DamagedFileError:
         return None
 
@@ -39,7 +37,7 @@ def has_columns(run: Run, data: Path) -> bool:
     name = run.config.dataset
     if (run.path / "columns.parquet").is_file() or _dataset_file(name, data).is_file():
         return True
-    return bool(DATASETS[name].roles) and _has_begun(run) and name in images.available_datasets(data)
+    return bool(DATASETS[name].roles) and name in images.available_datasets(data)
 
 
 def column_infos(run: Run, data: Path) -> list[ColumnInfo]:
@@ -77,7 +75,7 @@ def column_bytes(run: Run, data: Path, name: str) -> bytes:
 
 def columns_of(run: Run, data: Path) -> tuple[Column, ...]:
     """Return what is known of a run's columns."""
-    return _cached_columns(str(run.path), str(data), run.info["created"], _has_begun(run))
+    return _cached_columns(str(run.path), str(data), run.info["created"], (run.path / "labels.npy").is_file())
 
 
 @lru_cache(maxsize=16)
@@ -87,21 +85,17 @@ def _cached_columns(path: str, data: str, created: str, begun: bool) -> tuple[Co
     return () if table is None else describe_columns(table)
 
 
-def _has_begun(run: Run) -> bool:
-    return (run.path / "labels.npy").is_file()
-
-
 def _dataset_file(dataset: str, data: Path) -> Path:
     return data / custom_datasets.FOLDER / dataset / custom_datasets.columns_file("test")
 
 
-def _of_dataset(dataset: str, data: Path, rows: int) -> "pyarrow.Table | None":
+def _of_dataset(dataset: str, data: Path, rows: int | None) -> "pyarrow.Table | None":
     if custom_datasets.is_custom(dataset):
         return read_columns(_dataset_file(dataset, data), rows)
     if not DATASETS[dataset].roles or dataset not in images.available_datasets(data):
         return None
     table = _roles(dataset, data)
-    return table if table.num_rows == rows else None
+    return table if rows in (None, table.num_rows) else None
 
 
 @lru_cache(maxsize=4)

@@ -64,7 +64,7 @@ def _table(context: PageContext) -> None:
     assert context.run_view is not None  # the drawer looks
     run, data = context.run_view.run, context.services.data
     table = run_columns(run, data)
-    if table is None:
+    if table is None or run.labels is None:
         st.caption("The columns of this run cannot be read.")
         return
     columns, whole = columns_of(run, data), with_classes(run, table)

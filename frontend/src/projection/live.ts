@@ -8,7 +8,7 @@ import { curve, fuzzyGraph, UMAP } from "./umap.ts";
 /** Settings of all methods, named as in the catalog. */
 export interface LayoutSettings {
   method: "pca" | "tsne" | "umap";
-  metric: "euclidean" | "cosine";
+  metric: (typeof METRICS)[number];
   perplexity: number;
   /** Factor of t-SNE's attraction: 1 is t-SNE. */
   attraction: number;
@@ -16,6 +16,7 @@ export interface LayoutSettings {
   min_dist: number;
 }
 
+const METRICS = ["euclidean", "cosine"] as const;
 const EARLY = 60; // iterations of t-SNE in which neighbors pull more strongly
 const EARLY_ATTRACTION = 12;
 const LATER_RATE = 0.25; // of a UMAP that goes on after a change: at 1 a frame is half noise
@@ -95,6 +96,11 @@ export class LiveLayout {
     if (!same && this.rows.length) this.begin(this.settings.method !== before.method);
   }
 
+  /** Look for the neighbors by every metric, so that one that is chosen later need not. */
+  foresee(): void {
+    for (const metric of METRICS) this.nearest(metric, 0);
+  }
+
   /** Begin anew, from PCA. */
   restart(): void {
     this.begin(true);
@@ -125,15 +131,23 @@ export class LiveLayout {
     return (this.shown = now);
   }
 
+  private rowsBy(metric: LayoutSettings["metric"]): Float32Array {
+    return metric === "cosine" ? normalized(this.rows, this.d) : this.rows;
+  }
+
+  private nearest(metric: LayoutSettings["metric"], count: number): Neighbors {
+    let found = this.found.get(metric);
+    if (!found || found.k < count) found = nearestOthers(this.rowsBy(metric), this.d, Math.max(count, this.ahead));
+    this.found.set(metric, found);
+    return found;
+  }
+
   private begin(anew: boolean): void {
     const { settings, d } = this;
-    const rows = settings.metric === "cosine" ? normalized(this.rows, d) : this.rows;
+    const rows = this.rowsBy(settings.metric);
     const wanted = { pca: 0, tsne: Math.floor(3 * settings.perplexity), umap: settings.neighbors - 1 }[settings.method];
     const count = Math.min(Math.max(wanted, KEPT), rows.length / d - 1);
-    let found = this.found.get(settings.metric);
-    if (!found || found.k < count) found = nearestOthers(rows, d, Math.max(count, this.ahead));
-    this.found.set(settings.metric, found);
-    this.near = first(found, count);
+    this.near = first(this.nearest(settings.metric, count), count);
     const used = first(this.near, wanted);
     if (settings.method === "pca") {
       const positions = pca(rows, d);

@@ -18,6 +18,7 @@ export interface MovedFrame {
 
 const BUDGET_MS = 20;
 const MEASURED_EVERY = 8; // frames
+const FORESEE_MS = 300; // after the points have come
 const AHEAD = 300; // neighbors that are looked for at once: as many as a perplexity of 100 asks for
 
 let layout: LiveLayout | null = null;
@@ -30,6 +31,10 @@ function turn(): void {
   pending = null;
   if (waits) move();
   waits = false;
+}
+
+function foresee(): void {
+  if (waits) layout?.foresee();
 }
 
 function move(): void {
@@ -47,6 +52,7 @@ onmessage = ({ data: order }: MessageEvent<LayoutOrder>) => {
     layout = new LiveLayout(order.settings, randomNumbers(1), AHEAD);
     layout.take(order.rows, order.d);
     waits = true;
+    setTimeout(foresee, FORESEE_MS);
   } else if (order.do === "place") layout?.place(order.positions);
   else if (order.do === "change") {
     if (!pending) setTimeout(turn, 0); // of those that wait only the last counts
