@@ -154,6 +154,7 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     expect(look).to_contain_text("Columns to color and search by: shop, price, name.", timeout=60_000)
     person.press("Open embeddings")
     person.map_has("points", "60")
+    expect(person.map.locator(".moment")).to_have_text("")  # which said how the run before scores
     person.map.locator(".view > summary").click()
     person.map.get_by_label("Color by").select_option("shop")
     person.map_has("color", "column.shop")

@@ -25,7 +25,7 @@ from dmlviz_app.server.services import Services
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.workbench.current_view import RunView
-from dmlviz_app.workbench.progress_panel import TRAININGS
+from dmlviz_app.workbench.progress_panel import uncover_map
 
 REPLAYED = "train.replayed"  # ID of the run that Train showed again
 REPLAYS = "train.replays"  # how often it did
@@ -125,7 +125,7 @@ def _train(ui: UIState, services: Services) -> None:
             st.session_state[REPLAYED] = config.id
             st.session_state[REPLAYS] = st.session_state.get(REPLAYS, 0) + 1
         enforce_quota(services)
-        st.session_state[TRAININGS] = st.session_state.get(TRAININGS, 0) + 1
+        uncover_map()
     except UserError as error:
         ui.messages.say("train", error, lambda: (ui.cause("train"), services.jobs.may_train(config)))
 

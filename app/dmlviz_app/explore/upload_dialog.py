@@ -21,6 +21,7 @@ from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.messages import warn
+from dmlviz_app.workbench.progress_panel import uncover_map
 
 OPEN = "custom-data-open"
 SIDES = {None: "Original, max 32"} | {side: str(side) for side in (28, 32, 48, 64, 96, 128, 224)}
@@ -200,5 +201,6 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
         else:
             services.runs.hold(name, title)
             ui.show(name)
+            uncover_map()
         _close()
         st.rerun()

@@ -15,7 +15,7 @@ from dmlviz_app.workbench import component_props, projection_picker
 from dmlviz_app.workbench.current_view import RunView
 from dmlviz_app.workbench.protocol import ProgressProps, WaitsFor
 
-TRAININGS = "trainings"  # how many this session has begun
+_UNCOVERS = "uncovers"  # how often this session has uncovered a map
 
 
 def progress_panel(
@@ -62,7 +62,7 @@ def progress_panel(
             **component_props.run_source(run_view),
             work="" if is_recording else work_id((run_view.projection or run_view.run).path),
             title=run_view.run.title if projection_config is None else projection_config.declared.title,
-            trainings=st.session_state.get(TRAININGS, 0),
+            uncovers=st.session_state.get(_UNCOVERS, 0),
             phase=status.phase,
             position=status.position,
             of=status.of,
@@ -80,6 +80,11 @@ def progress_panel(
         on_cancel_change=cancel,
         reruns=True,
     )
+
+
+def uncover_map() -> None:
+    """Have a phone close the sidebar, which lies over the map of what was just begun or opened in it."""
+    st.session_state[_UNCOVERS] = st.session_state.get(_UNCOVERS, 0) + 1
 
 
 def waits_for(job: Job, services: Services) -> WaitsFor:

@@ -240,11 +240,11 @@ class WaitsFor(Source):
 
 
 class ProgressProps(Source):
-    """The state of a run or a projection, as last known to the server, and the number of trainings of the session."""
+    """The state of a run or a projection, as last known to the server, and how many maps the session has uncovered."""
 
     work: str
     title: str
-    trainings: int
+    uncovers: int
     phase: str
     position: int | None
     of: int | None

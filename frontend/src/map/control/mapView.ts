@@ -238,13 +238,8 @@ export class MapView {
       state.newBatch = placed;
       redraw();
     });
-    const scored = bus.on("scored", ({ run, scores, note, sentence, course }) => {
-      if (run !== state.data.run) return;
-      layout.headline.score(scores, note);
-      layout.bar.follow("score", course);
-      [layout.moment.textContent, layout.moment.title] = [sentence, note];
-    });
-    const losses = bus.on("losses", ({ run, course }) => run === state.data.run && layout.bar.follow("loss", course));
+    const scored = bus.on("scored", ({ run }) => run === state.data.run && this.sayScores());
+    const losses = bus.on("losses", ({ run }) => run === state.data.run && this.sayScores());
     const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
     const looks = bus.on("look", (all) => all.push({ run: state.data.run, seen: this.seen() }));
     const view = state.store.subscribe((change, source) => this.follow(change, source));
@@ -332,7 +327,10 @@ export class MapView {
     this.host = { setTriggerValue };
     const { run, view } = state.data;
     const data = (state.data = expandProps(input));
-    if (data.run !== run) this.hasMoved = false;
+    if (data.run !== run) {
+      this.hasMoved = false;
+      this.sayScores(); // those of the run before go, also where this one has none
+    }
     if (data.view === view && !state.alone) this.mover.release();
     state.theme = readTheme(stage);
     root.classList.toggle("dark", state.theme.dark);
@@ -347,6 +345,17 @@ export class MapView {
     this.publisher.publish();
     this.keepStep();
     this.scene.invalidate();
+  }
+
+  /** Say how the run scores, and draw its course into the player; nothing where nobody has said so of this run. */
+  private sayScores(): void {
+    const { state, layout } = this;
+    const of = <T extends { run: string }>(said: T | undefined) => (said?.run === state.data.run ? said : undefined);
+    const { scores = "", note = "", sentence = "", course = [] } = of(bus.last("scored")) ?? {};
+    layout.headline.score(scores, note);
+    layout.bar.follow("score", course);
+    [layout.moment.textContent, layout.moment.title] = [sentence, note];
+    layout.bar.follow("loss", of(bus.last("losses"))?.course ?? []);
   }
 
   private setStatus(text: string | null): void {

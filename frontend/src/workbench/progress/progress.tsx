@@ -20,7 +20,7 @@ import style from "./progress.css";
 
 const PHONE = "(max-width: 768px)"; // where Streamlit's sidebar lies over the page
 const CLOSE_SIDEBAR = '[data-testid="stSidebarCollapseButton"] button';
-let lastCount = 0; // trainings of this session that the page knows of
+let lastCount = 0; // maps to uncover that the page knows of
 
 const RESUMABLE = ["stopped", "failed", "interrupted"];
 
@@ -28,10 +28,10 @@ type Request = "resume" | "stop" | "cancel" | "stop_other"; // Python hears of t
 
 const pidOf = ({ view }: Pick<ProgressProps, "view">): string | null => (view && view !== "live" ? view : null);
 
-/** Show the map of a training that has just begun: on a phone the sidebar, where it was set up, lies over it. */
-function showTraining(trainings: number): void {
-  if (trainings > lastCount && matchMedia(PHONE).matches) document.querySelector<HTMLElement>(CLOSE_SIDEBAR)?.click();
-  lastCount = trainings;
+/** Show the map of what was just begun or opened: on a phone the sidebar, where that was done, lies over it. */
+function uncoverMap(count: number): void {
+  if (count > lastCount && matchMedia(PHONE).matches) document.querySelector<HTMLElement>(CLOSE_SIDEBAR)?.click();
+  lastCount = count;
 }
 
 export default panel<ProgressProps>(style, ({ host, ...data }) => {
@@ -69,7 +69,7 @@ export default panel<ProgressProps>(style, ({ host, ...data }) => {
   useLayoutEffect(() => {
     if (over) setAsked((now) => (now === "resume" ? now : null));
   }, [over]);
-  useLayoutEffect(() => showTraining(data.trainings), [data.trainings]);
+  useLayoutEffect(() => uncoverMap(data.uncovers), [data.uncovers]);
   /** Send a request; the buttons rest until it is done. To stop is a request of its own, which no rerun can lose. */
   const ask = async (what: Request) => {
     setAsked(what);
@@ -107,7 +107,7 @@ export default panel<ProgressProps>(style, ({ host, ...data }) => {
       </span>
       <span class="left">
         {seconds !== null && `${timeOf(seconds)} left`}
-        {isQueued && other?.run && kept !== run && (
+        {isQueued && other?.run && !pidOf(other) && kept !== run && (
           <>
             <button disabled={asked !== null} onClick={() => ask("stop_other")} children="Stop that one" />
             <button onClick={() => keep(run)} children="Keep both" />
