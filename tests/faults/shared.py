@@ -1,7 +1,8 @@
 """What one person, or a class, can do to a shared server: `python tests/faults/shared.py`, on loopback.
 
 One person asks for the same file thirty-two times at once, another presses Train on a run larger than their room,
-thirty browsers open one link in the same moment, and a hundred visitors come to a server that may open 256 files. One
+thirty sessions and thirty windows of Chromium open one link in the same moment, and a hundred visitors come to a server
+that may open 256 files. One
 person takes more than their room on a server that is full, and two servers of one folder are asked for the same run.
 """
 
@@ -16,6 +17,7 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
@@ -28,11 +30,13 @@ from dmlviz.runs.ownership import Ownership
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.storage.files import write_json
+from tests.browser.conftest import ARGUMENTS, CHROMIUM
 
 RUN = "1982b684f3268e0c"  # ready-made
 LARGE = "dataset=digits&net=mlp&embedding_dim=4096&steps=1000&num_snapshots=1000"
 SMALL = "dataset=digits&net=mlp&embedding_dim=8&steps=300&num_snapshots=4&seed="
 MAX_FILES = 256
+SEEN_MS = 600_000  # in which thirty windows have drawn a map, on two busy cores
 OVER_S = 60  # seconds in which a short training has ended
 
 
@@ -57,7 +61,11 @@ def run(table: Table, people: int = 30, visitors: int = 100, flood: int = 32) ->
         with serving(runs, "--shared") as (url, _):
             for case, broken in (
                 (f"{flood} times the same file for one person", asyncio.run(_flood(url, flood))),
-                (f"{people} browsers open one link at once", asyncio.run(_link(url, shared.name, key, people))),
+                (f"{people} sessions open one link at once", asyncio.run(_link(url, shared.name, key, people))),
+                (
+                    f"{people} windows of Chromium open one link at once",
+                    asyncio.run(_see(url, shared.name, key, people)),
+                ),
                 ("a run larger than a person's room", asyncio.run(_large(url, runs))),
             ):
                 table.add(case, broken)
@@ -123,6 +131,28 @@ async def _link(url: str, run: str, key: str, people: int) -> str:
     await asyncio.gather(*tasks)
     statuses = [await asyncio.to_thread(_get, f"{url}/dmlviz/runs/{run}/labels.u16", cookie) for cookie in cookies]
     return "" if statuses == [200] * people else f"{statuses.count(200)} of {people} see it"
+
+
+async def _see(url: str, run: str, key: str, people: int) -> str:
+    """Open the link in windows that share no cookie, and look whether each draws the run's map."""
+    from playwright.async_api import Error, async_playwright
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        pages = [await (await browser.new_context()).new_page() for _ in range(people)]
+
+        async def look(page: Any) -> str:
+            try:
+                await page.goto(f"{url}/?run={run}&share={key}", timeout=SEEN_MS)
+                await page.locator(f'.map[data-run="{run}"][data-ready="true"]').wait_for(timeout=SEEN_MS)
+            except Error as error:
+                return str(error)[:100]
+            return next(one["value"] for one in await page.context.cookies() if one["name"] == "dmlviz_browser")
+
+        seen = await asyncio.gather(*map(look, pages))
+        await browser.close()
+    own = {cookie for cookie in seen if " " not in cookie}
+    return "" if len(own) == people else f"{len(own)} of {people} see it; {seen}"
 
 
 async def _large(url: str, runs: Path) -> str:
