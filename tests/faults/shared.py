@@ -2,8 +2,8 @@
 
 One person asks for the same file thirty-two times at once, another presses Train on a run larger than their room,
 thirty sessions and thirty windows of Chromium open one link in the same moment, and a hundred visitors come to a server
-that may open 256 files. One
-person takes more than their room on a server that is full, and two servers of one folder are asked for the same run.
+that may open 256 files. One person takes more than their room on a server that is full, and two servers of one folder
+are asked for the same run.
 """
 
 import asyncio
