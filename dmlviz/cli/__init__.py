@@ -1,12 +1,17 @@
 """Commands: one module each with its own `app`, so that a command imports only what it needs."""
 
+import json
+import math
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+
+from dmlviz.errors import UserError
 
 RunsFolder = Annotated[
     Path | None,
@@ -24,6 +29,10 @@ CertificatesFolder = Annotated[
         help="folder of the fleet's certificates (default: DMLVIZ_CERTIFICATES, else in the user's settings)",
     ),
 ]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="write the results here; -: print them in place of the tables"),
+]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="ID or title of a run (see `dmlviz runs`), or latest")]
 NUM_PROGRESS_LINES = 10  # of long work whose output is not a terminal
 
@@ -31,6 +40,39 @@ NUM_PROGRESS_LINES = 10  # of long work whose output is not a terminal
 def single_command_app() -> typer.Typer:
     """Return a Typer app for one command."""
     return typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+def console_beside(json_file: Path | None, **options: Any) -> Console:
+    """Return the console for a command's tables, which prints nothing where standard output takes the JSON."""
+    return Console(highlight=False, quiet=json_file == _STDOUT, **options)
+
+
+def write_json(json_file: Path | None, results: Any) -> None:
+    """Write a command's results as `--json` asks; nothing without it. Numbers that are not finite are null."""
+    if json_file is None:
+        return
+    text = json.dumps(_finite(results), indent=1, ensure_ascii=False)
+    if json_file == _STDOUT:
+        print(text)
+        return
+    from dmlviz.storage.files import atomic_write  # a heavy import, which no `--help` needs
+
+    try:
+        with atomic_write(json_file) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise UserError(f"Cannot write {json_file}: {error.strerror}.") from None
+
+
+_STDOUT = Path("-")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """`dmlviz ask`: what a run's net says of pictures."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,12 +7,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
+from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_json
 from dmlviz.data import data_root
 from dmlviz.data.query_file import MAX_BYTES
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.store import Runs, runs_folder
-from dmlviz.storage.files import atomic_write
 
 app = single_command_app()
 VERDICTS = {"sure": "known", "unsure": "unsure", "unlike": "unknown"}
@@ -31,7 +29,7 @@ def ask(
         ),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, max=100, help="number of neighbors")] = 5,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write the answers here")] = None,
+    json_file: JsonFile = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
@@ -45,7 +43,7 @@ def ask(
 
     root = data_root(data)
     service = SearchService(Runs(runs_folder(runs)).find(run), None, root)
-    console, kept = Console(highlight=False), None
+    console, kept = console_beside(json_file), None
     if far is None:
         try:
             kept = kept_threshold(service.run)
@@ -58,9 +56,7 @@ def ask(
             answers.append({"file": str(file), **_answer(service, file, k, limit)})
         except UserError as error:
             answers.append({"file": str(file), "error": str(error)})
-    if json_file is not None:
-        with atomic_write(json_file) as out:
-            out.write(json.dumps(answers, indent=1, ensure_ascii=False).encode())
+    write_json(json_file, answers)
     low, high = limit.interval
     console.print(
         f"{service.run.title}: the same up to a distance of {limit.value:.3g} ({low:.3g} to {high:.3g}), at which "

@@ -12,7 +12,15 @@ from rich.text import Text
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.nets import nets_for
-from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import (
+    NUM_PROGRESS_LINES,
+    DataFolder,
+    JsonFile,
+    RunsFolder,
+    console_beside,
+    single_command_app,
+    write_json,
+)
 from dmlviz.data import available_datasets, data_root, dataset_note
 from dmlviz.data.backbone_weights import remove_dataset
 from dmlviz.data.embedding_file import LabeledEmbeddings
@@ -42,15 +50,18 @@ WithImages = Annotated[bool, typer.Option("--images/--no-images", help="read the
 
 
 @app.command("list")
-def list_datasets(data: DataFolder = None) -> None:
+def list_datasets(data: DataFolder = None, json_file: JsonFile = None) -> None:
     """List all data sets: those on disk or made from those, and those that are downloaded when first used."""
     root = data_root(data)
     DATASETS.add_search_path(root)
     available = available_datasets(root)
     table = Table("name", "title", "", box=None, pad_edge=False)
-    for name in [*available, *(name for name in DATASETS.builtin if name not in available)]:
-        table.add_row(name, DATASETS[name].title, dataset_note(name, root))
-    Console(highlight=False).print(table)
+    names = [*available, *(name for name in DATASETS.builtin if name not in available)]
+    rows = [(name, DATASETS[name].title, dataset_note(name, root)) for name in names]
+    for row in rows:
+        table.add_row(*row)
+    console_beside(json_file).print(table)
+    write_json(json_file, [dict(zip(("name", "title", "note"), row, strict=True)) for row in rows])
 
 
 @app.command()

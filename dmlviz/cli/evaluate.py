@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import format_score
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_json
 from dmlviz.data import data_root
 from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
@@ -47,6 +46,7 @@ def evaluate(
             help="column or array of cameras in these files: matches of one identity and one camera are left out",
         ),
     ] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Compute all metrics of a run on its test images, or of queries against a gallery.
 
@@ -59,14 +59,16 @@ def evaluate(
     if crops is not None and query is not None:
         raise UserError("--crops goes with a run, whose net embeds the crops; got --query: leave one of them out.")
     if query is not None:
-        _evaluate_files(query, gallery, camera, confusion)
+        _evaluate_files(query, gallery, camera, confusion, json_file)
     elif gallery is not None or camera is not None:
         raise UserError("--gallery and --camera go with --query FILE; got a run: leave them out, or give files only.")
     else:
-        _evaluate_run(str(run), runs, confusion, crops, data)
+        _evaluate_run(str(run), runs, confusion, crops, data, json_file)
 
 
-def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confusion: bool) -> None:
+def _evaluate_files(
+    query: Path, gallery: Path | None, camera: str | None, confusion: bool, json_file: Path | None
+) -> None:
     from dmlviz import metrics
     from dmlviz.data.search_files import read_search_files
 
@@ -76,7 +78,7 @@ def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confu
     left_out = "" if camera is None else f"; matches of one class and one {camera} left out"
     if missing := sum(int(is_missing(part.labels).sum()) for part in (queries, others) if part is not None):
         left_out += f"; {missing:,} without a label left out"
-    console = Console(highlight=False)
+    console = console_beside(json_file)
     for note in files.notes:
         console.print(note, soft_wrap=True, markup=False)
     console.print(
@@ -91,13 +93,18 @@ def _evaluate_files(query: Path, gallery: Path | None, camera: str | None, confu
             "gallery_labels": others.labels,
             "gallery_cameras": others.cameras,
         }
-    console.print(_score_table(metrics.evaluate(queries.embeddings, queries.labels, **arrays)))
+    results: dict[str, Any] = {"scores": metrics.evaluate(queries.embeddings, queries.labels, **arrays)}
+    console.print(_score_table(results["scores"]))
     if confusion:
         names, counts = metrics.confusion(queries.embeddings, queries.labels, **arrays)
-        console.print(_confusion_table([files.classes[name] for name in names], counts))
+        results["confusion"] = {"classes": [files.classes[name] for name in names], "counts": counts.tolist()}
+        console.print(_confusion_table(results["confusion"]["classes"], counts))
+    write_json(json_file, results)
 
 
-def _evaluate_run(run: str, runs: Path | None, confusion: bool, crops: int | None, data: Path | None) -> None:
+def _evaluate_run(
+    run: str, runs: Path | None, confusion: bool, crops: int | None, data: Path | None, json_file: Path | None
+) -> None:
     from dmlviz import metrics
 
     source = Runs(runs_folder(runs)).find(run)
@@ -107,19 +114,26 @@ def _evaluate_run(run: str, runs: Path | None, confusion: bool, crops: int | Non
     mask = has_label(labels, DATASETS[source.config.dataset].classes)
     if mask.any() and not mask.all():
         embeddings, labels = embeddings[mask], labels[mask]
-    console = Console(highlight=False)
+    console = console_beside(json_file)
     console.print(f"{source.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
     scores = metrics.evaluate(embeddings, labels, unseen=source.config.held_out_classes)
     # Scores that need the weights of the loss were computed at the end of the training.
-    console.print(_score_table(scores | {key: value for key, value in source.metrics.items() if key not in scores}))
+    results: dict[str, Any] = {
+        "scores": scores | {key: value for key, value in source.metrics.items() if key not in scores}
+    }
+    console.print(_score_table(results["scores"]))
     if crops is not None:
-        console.print(_crops_table(source, crops, scores, data))
+        results["crops"] = _crop_scores(source, crops, scores, data)
+        console.print(_crops_table(crops, results["crops"]))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
-        console.print(_confusion_table([DATASETS[source.config.dataset].classes[name] for name in names], counts))
+        classes = [DATASETS[source.config.dataset].classes[name] for name in names]
+        results["confusion"] = {"classes": classes, "counts": counts.tolist()}
+        console.print(_confusion_table(classes, counts))
+    write_json(json_file, results)
 
 
-def _crops_table(run: Run, crops: int, single: dict[str, float], root: Path | None) -> Table:
+def _crop_scores(run: Run, crops: int, single: dict[str, float], root: Path | None) -> dict[str, dict[str, float]]:
     """Return the scores of one image, of the mean of its crops, and of their concatenation."""
     from dmlviz import metrics
     from dmlviz.data import load
@@ -128,14 +142,17 @@ def _crops_table(run: Run, crops: int, single: dict[str, float], root: Path | No
     dataset = load(run.config.dataset, data_root(root))
     vectors = embed_crops(run, dataset.test.images, crops)
     reference = embed_crops(run, dataset.train.images[: max(1000, 4 * run.config.embedding_dim)], crops)
-    columns = {"one image": single} | {
+    return {"one image": single} | {
         f"{crops} crops, {name}": metrics.evaluate(combine(vectors, name, run.config, reference), dataset.test.labels)
         for name in COMBINATIONS
     }
+
+
+def _crops_table(crops: int, columns: dict[str, dict[str, float]]) -> Table:
     table = Table(box=None, pad_edge=False, title=f"each test image in {crops} copies, shifted by a pixel")
     for name in ("", *columns):
         table.add_column(name, justify="right" if name else "left")
-    for key in (key for key in single if "/" not in key):
+    for key in (key for key in columns["one image"] if "/" not in key):
         table.add_row(key, *(format_score(key, scores[key]) for scores in columns.values()))
     return table
 

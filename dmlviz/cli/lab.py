@@ -1,6 +1,5 @@
 """`dmlviz lab`: run a lab in the terminal and print its figures as tables."""
 
-import json
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app, stop_on_interrupt
+from dmlviz.cli import DataFolder, RunsFolder, console_beside, single_command_app, stop_on_interrupt, write_json
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.labs.lab import FigureRow, FigureSpec
@@ -71,7 +70,7 @@ def lab(
 
     Ctrl-C stops it; the same command goes on from there. Without a name, list the labs.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = console_beside(file, soft_wrap=True)
     if name is None:
         list_labs(console)
         return
@@ -91,7 +90,7 @@ def lab(
         watch(runner, study, console)
     print_study(study, console)
     if file is not None:
-        write_rows(LABS[name].rows(study.results()), file)
+        write_json(file, [asdict(row) for row in LABS[name].rows(study.results())])
         console.print(str(file))
 
 
@@ -213,12 +212,3 @@ def _table(figure: FigureSpec, rows: list[FigureRow]) -> Table:
         x = row.x if isinstance(row.x, str) else f"{row.x:g}"
         table.add_row(row.series, x, f"{row.y:.4g}", interval, str(row.n))
     return table
-
-
-def write_rows(rows: Sequence[FigureRow], file: Path) -> None:
-    """Write figures' rows as a JSON list."""
-    try:
-        with atomic_write(file) as stream:
-            stream.write(json.dumps([asdict(row) for row in rows], indent=1).encode())
-    except OSError as error:
-        raise UserError(f"Cannot write {file}: {error.strerror}.") from None

@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import RunId, RunsFolder, single_command_app
+from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_json
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_table import NEIGHBORS
@@ -34,6 +33,7 @@ def neighbors(
         Path | None, typer.Option(help="npz file for the 10 nearest of all: indices, distances, recall, measured")
     ] = None,
     runs: RunsFolder = None,
+    json_file: JsonFile = None,
 ) -> None:
     """List the nearest neighbors of a test image in a run's embedding, excluding the image itself.
 
@@ -45,6 +45,8 @@ def neighbors(
             raise UserError(
                 f"Of all images the {NEIGHBORS} nearest by Euclidean distance are found; name an image for others."
             )
+        if json_file is not None:
+            raise UserError("--json is for the neighbors of one image: name it, or take --out for those of all.")
         _all_neighbors(source, out)
         return
     if out is not None:
@@ -60,7 +62,7 @@ def neighbors(
     if labels is None:
         raise UserError(f"{source.title} has no embeddings yet.")
     query_class = classes[int(labels[item])]
-    console = Console(highlight=False)
+    console = console_beside(json_file)
     console.print(
         f"{source.title}: nearest to test image {item:,}, class {query_class}, by {metric} distance", soft_wrap=True
     )
@@ -70,6 +72,7 @@ def neighbors(
         note = "" if name == query_class or UNLABELED in (name, query_class) else "another class"
         table.add_row(str(neighbor.item), name, f"{neighbor.distance:.4f}", note)
     console.print(table)
+    write_json(json_file, [one._asdict() | {"class": classes[one.label]} for one in nearest])
 
 
 def _all_neighbors(run: Run, out: Path | None) -> None:

@@ -1,6 +1,5 @@
 """`dmlviz place`: new images over the map of a run, with a test whether they come from the same cloud."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
+from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_json
 from dmlviz.cli.export import finished_projection
 from dmlviz.data import data_root
 from dmlviz.data.class_names import short_names
@@ -19,7 +18,6 @@ from dmlviz.runs.gallery import read_named
 from dmlviz.runs.new_batch import SHOWN, NewBatch, images_of, place, sentences
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
-from dmlviz.storage.files import atomic_write
 
 app = single_command_app()
 
@@ -34,7 +32,7 @@ def command(
     view: Annotated[
         str | None, typer.Option(metavar="NAME", help="projection (method or ID; default: the run's own view)")
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write all results here")] = None,
+    json_file: JsonFile = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
@@ -50,10 +48,8 @@ def command(
     if not images:
         raise UserError("\n".join(failures) or "There is no picture in what was given.")
     batch = place(source, np.stack(images), names, finished_projection(source, view))
-    if json_file is not None:
-        with atomic_write(json_file) as file:
-            file.write(json.dumps(_as_json(source, batch, titles), indent=1, ensure_ascii=False).encode())
-    _print(source, batch, titles)
+    write_json(json_file, _as_json(source, batch, titles))
+    _print(source, batch, titles, console_beside(json_file))
     for failure in failures:
         Console(stderr=True, highlight=False).print(failure, soft_wrap=True, markup=False)
     if failures:
@@ -104,8 +100,8 @@ def _as_json(run: Run, batch: NewBatch, titles: list[str]) -> dict[str, Any]:
     }
 
 
-def _print(run: Run, batch: NewBatch, titles: list[str]) -> None:
-    console, classes = Console(highlight=False), short_names(DATASETS[run.config.dataset].classes)
+def _print(run: Run, batch: NewBatch, titles: list[str], console: Console) -> None:
+    classes = short_names(DATASETS[run.config.dataset].classes)
     for sentence in sentences(run, batch):
         console.print(sentence, soft_wrap=True, markup=False)
     for row in batch.far[:SHOWN]:

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from dmlviz.catalog.metrics import metric_title
-from dmlviz.cli import RunId, RunsFolder, single_command_app
+from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_json
 from dmlviz.errors import DiskFullError, UserError
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.text import counted
@@ -20,10 +19,10 @@ SCORES = ("precision_at_1", "map_at_r")
 
 
 @app.callback(invoke_without_command=True)
-def list_runs(context: typer.Context, runs: RunsFolder = None) -> None:
+def list_runs(context: typer.Context, runs: RunsFolder = None, json_file: JsonFile = None) -> None:
     """List the runs, newest first, ready-made runs last. Scores are on all test images."""
     if context.invoked_subcommand is None:
-        _print_list(Runs(runs_folder(runs)))
+        _print_list(Runs(runs_folder(runs)), json_file)
     elif runs is not None:
         raise UserError(f"Put --runs after the subcommand: dmlviz runs {context.invoked_subcommand} … --runs {runs}.")
 
@@ -99,12 +98,32 @@ def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: 
     print(f"{run.id}  {run.title}")
 
 
-def _print_list(store: Runs) -> None:
+def _print_list(store: Runs, json_file: Path | None) -> None:
     from dmlviz.runs.damage import damage_summary, run_damage
     from dmlviz.runs.quota import format_bytes, total_size
 
-    console = Console(highlight=False)
+    console = console_beside(json_file)
     readable, damaged = store.look()
+    write_json(
+        json_file,
+        [
+            {
+                "run": run.id,
+                "title": run.title,
+                "state": run.state,
+                "created": run.created.isoformat(),
+                "ready_made": store.is_bundled(run),
+                "tags": run.tags,
+                "config": run.config.model_dump(mode="json"),
+                "scores": run.metrics,
+            }
+            for run in readable
+        ]
+        + [
+            {"run": entry.id, "title": entry.title, "state": entry.state, "error": entry.error.description}
+            for entry in damaged
+        ],
+    )
     if not readable and not damaged:
         console.print(f"No runs in {store.folder}. Start one with `dmlviz train`.", soft_wrap=True)
         return

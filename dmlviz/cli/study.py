@@ -1,5 +1,6 @@
 """`dmlviz study`: the studies of labs: begin, list, go on, stop, delete."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_json
 from dmlviz.cli.lab import (
     DatasetName,
     Quick,
@@ -29,7 +30,7 @@ StudyId = Annotated[str, typer.Argument(metavar="STUDY", help="study ID (see `dm
 
 
 @app.callback(invoke_without_command=True)
-def list_all(context: typer.Context, runs: RunsFolder = None) -> None:
+def list_all(context: typer.Context, runs: RunsFolder = None, json_file: JsonFile = None) -> None:
     """List the studies, newest first: the trials of labs and what came out of them."""
     if context.invoked_subcommand is not None:
         if runs is not None:
@@ -37,9 +38,13 @@ def list_all(context: typer.Context, runs: RunsFolder = None) -> None:
                 f"Put --runs after the subcommand: dmlviz study {context.invoked_subcommand} … --runs {runs}."
             )
         return
-    console = Console(highlight=False, soft_wrap=True)
+    console = console_beside(json_file, soft_wrap=True)
     folder = runs_folder(runs) / FOLDER
     studies = list_studies(folder)
+    write_json(
+        json_file,
+        [{"study": each.id, "state": each.state, **asdict(study_progress(each))} for each in studies],
+    )
     if not studies:
         console.print(f"No studies in {folder}. Start one with `dmlviz study run LAB` or in the app, on the page Labs.")
         return

@@ -1,5 +1,6 @@
 """Commands that read runs and embeddings: `runs`, `evaluate`, `neighbors`, `project`."""
 
+import json
 import re
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from dmlviz.cli.evaluate import _score_table
+from dmlviz.config import TrainConfig
 from dmlviz.runs.store import Runs
 
 
@@ -249,3 +251,28 @@ def test_evaluate_prints_the_scores_of_crops_beside_those_of_one_image(trained, 
     code, _, error = run_cli("evaluate", run.id, "--crops", "4", "--runs", folder)
     assert code != 0
     assert "1, 9 or 25; got 4" in error
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["runs", "evaluate latest --confusion", "evaluate latest --crops 9", "neighbors latest 3", "data list", "study"],
+)
+def test_json_is_the_table_for_programs_and_nothing_else(trained, run_cli, tmp_path, command):
+    folder, _ = trained
+    run = Runs(folder).list()[0]
+    arguments = [*command.split(), *(["--runs", folder] if command != "data list" else [])]
+    code, printed, _ = run_cli(*arguments, "--json", "-")
+    assert code == 0
+    found = json.loads(printed)
+    code, table, _ = run_cli(*arguments, "--json", tmp_path / "results.json")
+    assert json.loads((tmp_path / "results.json").read_text()) == found
+    assert table == run_cli(*arguments)[1]
+    if command == "runs":
+        assert found[0]["scores"] == run.metrics
+        assert TrainConfig(**found[0]["config"]) == run.config
+    if command == "neighbors latest 3":
+        assert [each["item"] for each in found] == [each.item for each in run.neighbors(3, 10)]
+    if command.startswith("evaluate"):
+        assert found["scores"]["map_at_r"] == pytest.approx(run.metrics["map_at_r"])
+    if "--confusion" in command:
+        assert np.sum(found["confusion"]["counts"]) == 596
