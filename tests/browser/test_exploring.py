@@ -166,7 +166,7 @@ def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keep
     """Live, scrubbed and at the end; on the live view, and on a map that follows the training."""
     person = visit(1280, 1600)
     page, steps = person.page, 20_000
-    run = person.train(f"dataset=digits&net=mlp&loss=triplet&miner=semihard&steps={steps}&num_snapshots=60")
+    run = person.train(f"dataset=digits&net=mlp&loss=triplet&miner=semihard_nearest&steps={steps}&num_snapshots=60")
     page.goto(page.url + "&pin=34")
     page.get_by_role("button", name="By class", exact=True).click()
     for drawer in ("What the loss sees", "Distance distribution"):
