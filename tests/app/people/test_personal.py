@@ -373,7 +373,7 @@ def test_each_has_a_threshold_of_their_own_or_that_of_who_shares_the_run(ada, bo
     keep_threshold(Run(trained), replace(kept_threshold(Run(trained), [ada.id]), value=0.0), ada.id)
     assert (rate(ada), is_unknown(ada), is_unknown(bob)) == (0.001, True, False)
     assert "no run" in asked(guest, rate=0.1)["error"]
-    ada.here.runs.owners.share(trained.name, ada.id, "shelf")
+    ada.here.runs.owners.share(trained.name, ada.id, "public")
     assert (rate(guest), rate(teacher), is_unknown(guest)) == (0.001, 0.001, True)
     assert "It is not kept: a guest" in asked(guest, rate=0.1)["sentence"]
     asked(teacher, rate=0.1)
