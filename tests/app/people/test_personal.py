@@ -148,6 +148,8 @@ def test_who_waits_is_told_for_which_of_their_jobs_and_of_others_no_title(ada, b
     turns.start(job, worker)
     told = [waits_for(one, someone.here) for someone in (ada, bob) for one in someone.here.jobs.blocking()]
     assert [(of["title"], of["run"]) for of in told] == [("Ada's secret", run), ("another person's job", "")]
+    other_browser = replace(bob.here.person, role=Role.SOLE)
+    assert waits_for(job, shared.for_person(other_browser))["run"] == run, "there is no other person"
 
 
 def test_work_is_seen_by_who_asked_for_it_and_who_sees_its_run(ada, bob, people, shared, no_worker):
