@@ -157,10 +157,10 @@ class Probe:
                     raise RuntimeError(f"dmlviz runs ended with {ended.code}") from None
 
 
-def _export_without_torch(target: answers.Target, run: str, info: dict, format: str, view: str | None, look: dict):
+def _export_without_torch(target: answers.Target, run: str, info: dict, format: str, **more: object):
     """Load the net, and write none: how torch writes it takes seconds, and does not depend on the run's files."""
     if not FORMATS[format].needs_torch:
-        return _export(target, run, info, format, view, look)
+        return _export(target, run, info, format, **more)
     trained_net(Run(run))
     target.file.touch()
     return "net"
