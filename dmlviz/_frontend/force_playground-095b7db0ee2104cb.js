@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-8c97230e34a8280a.js";

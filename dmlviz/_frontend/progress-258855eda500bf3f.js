@@ -1,0 +1,1 @@
+export { progress as default } from "../dmlviz.workbench/page-dad52cde0c60c2ae.js";

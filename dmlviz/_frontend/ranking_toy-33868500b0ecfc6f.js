@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.workbench/page-8c97230e34a8280a.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-8c97230e34a8280a.js";

@@ -1,1 +1,0 @@
-export { view_picker as default } from "../dmlviz.workbench/page-8c97230e34a8280a.js";
