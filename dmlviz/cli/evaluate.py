@@ -115,7 +115,8 @@ def _evaluate_run(
     if mask.any() and not mask.all():
         embeddings, labels = embeddings[mask], labels[mask]
     console = console_beside(json_file)
-    console.print(f"{source.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions", soft_wrap=True)
+    about = f"{source.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions"
+    console.print(about, soft_wrap=True, markup=False)
     scores = metrics.evaluate(embeddings, labels, unseen=source.config.held_out_classes)
     # Scores that need the weights of the loss were computed at the end of the training.
     results: dict[str, Any] = {

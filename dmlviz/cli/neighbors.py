@@ -64,7 +64,9 @@ def neighbors(
     query_class = classes[int(labels[item])]
     console = console_beside(json_file)
     console.print(
-        f"{source.title}: nearest to test image {item:,}, class {query_class}, by {metric} distance", soft_wrap=True
+        f"{source.title}: nearest to test image {item:,}, class {query_class}, by {metric} distance",
+        soft_wrap=True,
+        markup=False,
     )
     table = Table("image", "class", "distance", "", box=None, pad_edge=False)
     for neighbor in nearest:

@@ -1,6 +1,7 @@
 """`dmlviz train`: train in the terminal and save the run."""
 
 import math
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -86,7 +87,14 @@ def train(
     if run is not None and not retrain:
         if run.state == "running":
             raise UserError(busy)
-        console.print(f"Already trained ({_scores(run.metrics)} on the test images). Use --retrain to train again.")
+        console.print(
+            f"Already trained: {run.title} ({_scores(run.metrics)} on the test images). Use --retrain to train again.",
+            markup=False,
+        )
+        if title and title != run.title:
+            console.print(
+                f"It keeps its title; dmlviz runs rename {run.id} {shlex.quote(title)} changes it.", markup=False
+            )
         console.print(str(run.path))
         _settle(None if drawn is None else Follower(run, drawn), console)
         return
@@ -96,7 +104,7 @@ def train(
         claimed(store.folder, store.folder / config.id, busy),
     ):
         run = store.create(config, title)
-        console.print(f"{run.title}: {counted(config.steps, 'step')}; Ctrl-C stops early")
+        console.print(f"{run.title}: {counted(config.steps, 'step')}; Ctrl-C stops early", markup=False)
         follower = None if drawn is None else Follower(run, drawn)
         events = _events(run, dataset, stop, data_root(data))
         last = _watch(events if follower is None else follower.beside(events), config, console)

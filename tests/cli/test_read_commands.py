@@ -27,6 +27,7 @@ def test_evaluate_prints_the_scores_of_the_training(trained, run_cli):
     run = Runs(folder).list()[0]
     code, output, _ = run_cli("evaluate", run.id, "--confusion", "--runs", folder)
     assert code == 0
+    assert output.startswith("Small [one]: ")
     scores = printed_scores(output)
     for key in ("precision_at_1", "map_at_r", "nmi"):
         assert scores[key] == f"{run.metrics[key]:.4f}"
@@ -104,6 +105,7 @@ def test_neighbors_prints_item_class_and_distance(trained, run_cli):
     run = Runs(folder).list()[0]
     code, output, _ = run_cli("neighbors", run.id, 5, "-k", 3, "--runs", folder)
     assert code == 0
+    assert output.startswith("Small [one]: ")
     expected = [(str(n.item), str(n.label), f"{n.distance:.4f}") for n in run.neighbors(5, 3)]
     rows = [tuple(line.split()[:3]) for line in output.splitlines()[-3:]]
     assert rows == expected

@@ -26,15 +26,19 @@ def test_train_saves_a_run_and_prints_its_scores_and_folder(trained):
     assert output.rstrip().endswith(str(folder / run.id))
     assert f"P@1 {run.metrics['precision_at_1']:.4f}" in output
     assert re.search(r"step 12: loss \d+\.\d+, P@1", output)
+    assert "Small [one]: 12 steps" in output
     assert "596 test images" in output
 
 
 def test_equal_settings_are_not_trained_twice(trained, run_cli, quick):
     folder, _ = trained
     before = (Runs(folder).list()[0].path / "run.json").stat().st_mtime_ns
-    code, output, _ = run_cli(*quick, "--seed", "7", "--runs", folder)
+    code, output, _ = run_cli(*quick, "--seed", "7", "--title", "Another", "--runs", folder)
     assert code == 0
+    assert output.startswith("Already trained: Small [one] (")
     assert "--retrain" in output
+    assert "runs rename" in output
+    assert "Another changes it" in output
     assert (Runs(folder).list()[0].path / "run.json").stat().st_mtime_ns == before
 
 
