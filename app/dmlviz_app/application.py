@@ -6,7 +6,7 @@ import json
 import signal
 import threading
 import tomllib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import wraps
 from pathlib import Path
@@ -98,13 +98,18 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
         configure_logs(settings.log_format, settings.log_level)
         enlarge_thread_pool()
         _close_streams_on_signals()
-        threading.Thread(target=_warm_up, args=(started,), name="warm-up", daemon=True).start()
+        closing = threading.Event()
+        warm_up = threading.Thread(target=_warm_up, args=(started, closing), name="warm-up", daemon=True)
+        warm_up.start()
         on_ready(settings.link(st.get_option("server.port")))
         try:
             yield {}
         finally:
             event_hub.close()
+            closing.set()
             await asyncio.to_thread(services.stop_services)
+            # A thread that imports compiled code while Python ends aborts the process ("exception not rethrown").
+            await asyncio.to_thread(warm_up.join)
 
     return {
         "routes": routes.routes(settings.base_path),
@@ -114,11 +119,20 @@ def app_options(settings: Settings, on_ready: Callable[[str], object] = lambda a
     }
 
 
-def _warm_up(started: services.Services) -> None:
-    """Load what the first page needs, then leave it to no later collection to look through."""
+def _warm_up(started: services.Services, closing: threading.Event) -> None:
+    """Load what the first page needs, then leave it to no later collection to look through; end early when closing."""
+    for _ in _warm_up_steps(started):
+        if closing.is_set():
+            return
+    freeze_garbage_collector()
+    collect_garbage_less_often()
+
+
+def _warm_up_steps(started: services.Services) -> Iterator[None]:
     for page in pages().values():
         for module in page.slow_imports:
             importlib.import_module(module)
+            yield
     started.study_runner.resume_interrupted()
     for name in data.available_datasets(started.data):
         if name in DATASETS and DATASETS[name].recipe is not None:
@@ -127,10 +141,10 @@ def _warm_up(started: services.Services) -> None:
             sprites.image_tiles(name, started.data)
         except UserError:  # reported on the page that requests it
             continue
+        yield
     for run in started.runs.list():  # its card says so where a file is damaged; the page should not wait
         run_damage(run)
-    freeze_garbage_collector()
-    collect_garbage_less_often()
+        yield
 
 
 def _close_streams_on_signals() -> None:
