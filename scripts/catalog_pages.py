@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def style_sheet() -> str:
     return STYLE + "".join(f".drawing .c{i} {{ fill: {color}; stroke: {color} }}\n" for i, color in enumerate(colors))
 
 
+@cache
 def catalog_pages() -> tuple[dict[str, str], list[Any]]:
     """Return the pages (Markdown by path below docs/) and their part of the navigation."""
     pages: dict[str, str] = {}

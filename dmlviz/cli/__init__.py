@@ -47,7 +47,7 @@ def console_beside(json_file: Path | None, **options: Any) -> Console:
     return Console(highlight=False, quiet=json_file == _STDOUT, **options)
 
 
-def write_json(json_file: Path | None, results: Any) -> None:
+def write_results(json_file: Path | None, results: Any) -> None:
     """Write a command's results as `--json` asks; nothing without it. Numbers that are not finite are null."""
     if json_file is None:
         return

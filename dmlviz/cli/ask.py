@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_json
+from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.data import data_root
 from dmlviz.data.query_file import MAX_BYTES
 from dmlviz.errors import DamagedFileError, UserError
@@ -56,7 +56,7 @@ def ask(
             answers.append({"file": str(file), **_answer(service, file, k, limit)})
         except UserError as error:
             answers.append({"file": str(file), "error": str(error)})
-    write_json(json_file, answers)
+    write_results(json_file, answers)
     low, high = limit.interval
     console.print(
         f"{service.run.title}: the same up to a distance of {limit.value:.3g} ({low:.3g} to {high:.3g}), at which "

@@ -19,7 +19,7 @@ from dmlviz.cli import (
     RunsFolder,
     console_beside,
     single_command_app,
-    write_json,
+    write_results,
 )
 from dmlviz.data import available_datasets, data_root, dataset_note
 from dmlviz.data.backbone_weights import remove_dataset
@@ -61,7 +61,7 @@ def list_datasets(data: DataFolder = None, json_file: JsonFile = None) -> None:
     for row in rows:
         table.add_row(*row)
     console_beside(json_file).print(table)
-    write_json(json_file, [dict(zip(("name", "title", "note"), row, strict=True)) for row in rows])
+    write_results(json_file, [dict(zip(("name", "title", "note"), row, strict=True)) for row in rows])
 
 
 @app.command()

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import format_score
-from dmlviz.cli import DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_json
+from dmlviz.cli import DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.data import data_root
 from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
@@ -99,7 +99,7 @@ def _evaluate_files(
         names, counts = metrics.confusion(queries.embeddings, queries.labels, **arrays)
         results["confusion"] = {"classes": [files.classes[name] for name in names], "counts": counts.tolist()}
         console.print(_confusion_table(results["confusion"]["classes"], counts))
-    write_json(json_file, results)
+    write_results(json_file, results)
 
 
 def _evaluate_run(
@@ -131,7 +131,7 @@ def _evaluate_run(
         classes = [DATASETS[source.config.dataset].classes[name] for name in names]
         results["confusion"] = {"classes": classes, "counts": counts.tolist()}
         console.print(_confusion_table(classes, counts))
-    write_json(json_file, results)
+    write_results(json_file, results)
 
 
 def _crop_scores(run: Run, crops: int, single: dict[str, float], root: Path | None) -> dict[str, dict[str, float]]:

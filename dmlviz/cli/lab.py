@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from dmlviz.cli import DataFolder, RunsFolder, console_beside, single_command_app, stop_on_interrupt, write_json
+from dmlviz.cli import DataFolder, RunsFolder, console_beside, single_command_app, stop_on_interrupt, write_results
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.labs.lab import FigureRow, FigureSpec
@@ -90,7 +90,7 @@ def lab(
         watch(runner, study, console)
     print_study(study, console)
     if file is not None:
-        write_json(file, [asdict(row) for row in LABS[name].rows(study.results())])
+        write_results(file, [asdict(row) for row in LABS[name].rows(study.results())])
         console.print(str(file))
 
 

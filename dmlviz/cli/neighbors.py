@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_json
+from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.errors import UserError
 from dmlviz.runs.neighbor_table import NEIGHBORS
@@ -74,7 +74,7 @@ def neighbors(
         note = "" if name == query_class or UNLABELED in (name, query_class) else "another class"
         table.add_row(str(neighbor.item), name, f"{neighbor.distance:.4f}", note)
     console.print(table)
-    write_json(json_file, [one._asdict() | {"class": classes[one.label]} for one in nearest])
+    write_results(json_file, [one._asdict() | {"class": classes[one.label]} for one in nearest])
 
 
 def _all_neighbors(run: Run, out: Path | None) -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_json
+from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.cli.export import finished_projection
 from dmlviz.data import data_root
 from dmlviz.data.class_names import short_names
@@ -48,7 +48,7 @@ def command(
     if not images:
         raise UserError("\n".join(failures) or "There is no picture in what was given.")
     batch = place(source, np.stack(images), names, finished_projection(source, view))
-    write_json(json_file, _as_json(source, batch, titles))
+    write_results(json_file, _as_json(source, batch, titles))
     _print(source, batch, titles, console_beside(json_file))
     for failure in failures:
         Console(stderr=True, highlight=False).print(failure, soft_wrap=True, markup=False)

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dmlviz.catalog.metrics import metric_title
-from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_json
+from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.errors import DiskFullError, UserError
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.text import counted
@@ -104,7 +104,7 @@ def _print_list(store: Runs, json_file: Path | None) -> None:
 
     console = console_beside(json_file)
     readable, damaged = store.look()
-    write_json(
+    write_results(
         json_file,
         [
             {

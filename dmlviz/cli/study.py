@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dmlviz.cli import DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_json
+from dmlviz.cli import DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.cli.lab import (
     DatasetName,
     Quick,
@@ -41,7 +41,7 @@ def list_all(context: typer.Context, runs: RunsFolder = None, json_file: JsonFil
     console = console_beside(json_file, soft_wrap=True)
     folder = runs_folder(runs) / FOLDER
     studies = list_studies(folder)
-    write_json(
+    write_results(
         json_file,
         [{"study": each.id, "state": each.state, **asdict(study_progress(each))} for each in studies],
     )

@@ -22,7 +22,7 @@ interface Props {
 /** A chosen comparison: its index. Where the batch has none, that is said. */
 export function TermDetail({ batch, index, positive, negative }: Props) {
   const { rows, groups, tuples, sheet, images } = batch;
-  if (!rows.length) return <p>There are no {tuples.kind} to compare in this batch: its loss is 0.</p>;
+  if (!rows.length) return <p>There are no {tuples.kind} to compare in this batch.</p>;
   const row = rows[index];
   const colorOf = (k: number) => css(groups[row[k]] === groups[row[0]] ? positive : negative);
   return (

@@ -1,1 +1,0 @@
-export { help as default } from "../dmlviz.workbench/page-dad52cde0c60c2ae.js";

@@ -1,1 +1,0 @@
-export { view_picker as default } from "../dmlviz.workbench/page-dad52cde0c60c2ae.js";
