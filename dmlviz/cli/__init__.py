@@ -33,7 +33,19 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="write the results here; -: print them in place of the tables"),
 ]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="ID or title of a run (see `dmlviz runs`), or latest")]
+
+
+def complete_run(context: typer.Context) -> list[tuple[str, str]]:
+    """Return the IDs and titles of all runs, for a shell's completion."""
+    from dmlviz.runs.store import Runs, runs_folder
+
+    return [(run.id, run.title) for run in Runs(runs_folder(context.params.get("runs"))).list()]
+
+
+RUN: Any = typer.Argument(
+    metavar="RUN", help="ID or title of a run (see `dmlviz runs`), or latest", autocompletion=complete_run
+)
+RunId = Annotated[str, RUN]
 NUM_PROGRESS_LINES = 10  # of long work whose output is not a terminal
 
 

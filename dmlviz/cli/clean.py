@@ -13,7 +13,7 @@ from rich.text import Text
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.decisions import correct
 from dmlviz.cleaning.findings import TRAINING_IMAGE, Finding, Findings
-from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
+from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.data import data_root, load
 from dmlviz.data.corrections import Correction, Corrections, load_corrections
 from dmlviz.errors import UserError
@@ -49,6 +49,7 @@ def clean(
         list[str] | None, typer.Option(metavar="IMAGE=WORD", help="remember it by a word; repeatable")
     ] = None,
     undo: Annotated[list[int] | None, typer.Option(metavar="IMAGE", help="take a decision back; repeatable")] = None,
+    json_file: JsonFile = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
@@ -60,7 +61,7 @@ def clean(
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
-    source, console = Runs(runs_folder(runs)).find(run), Console(highlight=False, soft_wrap=True)
+    source, console = Runs(runs_folder(runs)).find(run), console_beside(json_file, soft_wrap=True)
     dataset = source.config.dataset
     if relabel or exclude or confirm or tag or undo:
         corrections = correct(
@@ -73,9 +74,9 @@ def clean(
             data=root,
         )
         console.print(_summary(corrections, DATASETS[dataset].trainable), markup=False)
-        if table is None:
+        if table is None and json_file is None:
             return
-    _look(source, root, console, top, everything, table)
+    _look(source, root, console, top, everything, table, json_file)
 
 
 def _pairs(option: str, value: str, example: str, texts: Sequence[str] | None) -> dict[int, str]:
@@ -90,11 +91,13 @@ def _pairs(option: str, value: str, example: str, texts: Sequence[str] | None) -
     return pairs
 
 
-def _look(run: Run, root: Path, console: Console, top: int, everything: bool, table: Path | None) -> None:
+def _look(
+    run: Run, root: Path, console: Console, top: int, everything: bool, table: Path | None, json_file: Path | None
+) -> None:
     from dmlviz.cleaning.search import find
 
     limit_to_one_thread()
-    with Progress(console=console, transient=True) as progress:
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("", total=1)
         findings = find(run, root, lambda words, share: progress.update(bar, description=words, completed=share))
     corrections = load_corrections(root, run.config.dataset)
@@ -114,6 +117,8 @@ def _look(run: Run, root: Path, console: Console, top: int, everything: bool, ta
         console.print(f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors")
     if left_out := len(findings.rows) - len(view.rows):
         console.print(f"Rows left out, already decided: {left_out:,}; --all lists them too")
+    if json_file is not None:
+        write_results(json_file, view.table(corrections).to_pylist())
     if table is not None:
         view.to_csv(table, corrections)
         console.print(f"{len(view.rows):,} rows written to {table}", markup=False)

@@ -33,8 +33,19 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
+
+
+def _complete_dataset(context: typer.Context) -> list[str]:
+    return available_datasets(context.params.get("data"))
+
+
 DatasetName = Annotated[
-    str, typer.Argument(metavar="NAME", help="name or title of a data set (see `dmlviz data list`)")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="name or title of a data set (see `dmlviz data list`)",
+        autocompletion=_complete_dataset,
+    ),
 ]
 MAX_CLASS_ROWS = 20  # of a report
 LabelColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="the class (default: a column named label)")]
@@ -108,7 +119,7 @@ def add_data(
 ) -> Run | str:
     """Import data and print the report; return the run of embeddings, or the name of a data set of images."""
     console = Console(highlight=False, soft_wrap=True)
-    with Progress(console=console, transient=True) as progress:
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("Reading", total=None)
         result = import_path(
             path,

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import format_score
-from dmlviz.cli import DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_results
+from dmlviz.cli import RUN, DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.data import data_root
 from dmlviz.data.class_names import has_label
 from dmlviz.errors import UserError
@@ -23,7 +23,7 @@ app = single_command_app()
 
 @app.command()
 def evaluate(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="ID or title of a run (see `dmlviz runs`)")] = None,
+    run: Annotated[str | None, RUN] = None,
     runs: RunsFolder = None,
     confusion: Annotated[bool, typer.Option("--confusion", help="also print the confusion matrix")] = False,
     crops: Annotated[

@@ -27,7 +27,9 @@ _FORMATS = "; ".join(
 @app.command()
 def export(
     run: RunId,
-    format: Annotated[str, typer.Option("--format", metavar="NAME", help=_FORMATS)] = "html",
+    format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help=_FORMATS, autocompletion=lambda: [*FORMATS])
+    ] = "html",
     view: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="projection to export (method or ID; default: the run's own view)"),
@@ -36,7 +38,12 @@ def export(
         str, typer.Option(metavar="CLASSES", help="numbers of classes that films and maps leave out, as 0-3,7")
     ] = "",
     step: Annotated[int | None, typer.Option(metavar="N", help="step of a figure (default: the end)")] = None,
-    figure: Annotated[str, typer.Option(metavar="NAME", help=f"for svg, pdf, png: {', '.join(FIGURES)}")] = "map",
+    figure: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help=f"for svg, pdf, png: {', '.join(FIGURES)}", autocompletion=lambda: [*FIGURES]
+        ),
+    ] = "map",
     width: Annotated[str, typer.Option(metavar="MM", help="of a figure: column (85), slide (250), or mm")] = "column",
     scale: Annotated[int, typer.Option(metavar="N", help="of a PNG: 1, 2 or 4")] = 2,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="output path, - for stdout")] = None,

@@ -1,15 +1,15 @@
 """`dmlviz fleet`: the machines that train for a server."""
 
 import asyncio
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dmlviz.cli import CertificatesFolder, single_command_app
+from dmlviz.cli import CertificatesFolder, JsonFile, console_beside, single_command_app, write_results
 from dmlviz.errors import UserError
 
 app = single_command_app()
@@ -27,6 +27,7 @@ def list_fleet(
         ),
     ] = None,
     certificates: CertificatesFolder = None,
+    json_file: JsonFile = None,
 ) -> None:
     """List the machines of a fleet: slots, GPUs, versions, and why one is not used."""
     if context.invoked_subcommand is not None:
@@ -42,7 +43,8 @@ def list_fleet(
         machines = list_machines(client)
     finally:
         client.close()
-    console = Console(highlight=False, soft_wrap=True)
+    console = console_beside(json_file, soft_wrap=True)
+    write_results(json_file, [asdict(machine) for machine in machines])
     if not machines:
         console.print(f"No machine has joined the fleet at {fleet} yet: dmlviz worker {fleet}")
         return

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from dmlviz.cli import RunId, RunsFolder, single_command_app
+from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.errors import UserError
 from dmlviz.runs.gallery import Gallery, read_named
 from dmlviz.runs.store import Runs, runs_folder
@@ -30,6 +31,7 @@ def gallery(
         ),
     ] = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="add: the name of the pictures")] = "",
+    json_file: JsonFile = None,
     runs: RunsFolder = None,
 ) -> None:
     """List the pictures that are kept with a run, add some under a name, remove or export them.
@@ -38,6 +40,8 @@ def gallery(
     """
     if action not in ACTIONS:
         raise UserError(f"The word after the run is one of {', '.join(ACTIONS)}; got {action[:40]!r}.")
+    if json_file is not None and action != "list":
+        raise UserError("--json is for the list: leave it out.")
     store = Runs(runs_folder(runs))
     record, given = store.find(run), what or []
     if action != "list" and not given:
@@ -51,7 +55,7 @@ def gallery(
             count = Gallery(record).export(file)
         print(f"{given[0]}: {counted(count, 'picture')}")
     else:
-        _print_list(Gallery(record))
+        _print_list(Gallery(record), json_file)
 
 
 def _add(kept: Gallery, files: list[Path], name: str) -> None:
@@ -84,12 +88,14 @@ def _remove(kept: Gallery, names: list[str]) -> None:
     print(f"Removed {counted(count, 'picture')}.")
 
 
-def _print_list(kept: Gallery) -> None:
-    pictures = kept.pictures()
+def _print_list(kept: Gallery, json_file: Path | None) -> None:
+    pictures, console = kept.pictures(), console_beside(json_file)
+    write_results(json_file, [{"id": picture.id, "name": picture.name} for picture in pictures])
     if not pictures:
-        print(f"Nothing is kept with {kept.run.title}: dmlviz gallery RUN add FILE… --name NAME.")
+        words = f"Nothing is kept with {kept.run.title}: dmlviz gallery RUN add FILE… --name NAME."
+        console.print(words, soft_wrap=True, markup=False)
         return
     table = Table("id", "name", box=None, pad_edge=False)
     for picture in pictures:
-        table.add_row(picture.id, picture.name)
-    Console(highlight=False).print(table, markup=False)
+        table.add_row(Text(picture.id), Text(picture.name))
+    console.print(table)

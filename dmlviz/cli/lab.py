@@ -47,14 +47,20 @@ Slots = Annotated[
 def lab(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="name of the lab; all for each of them; without one, list them"),
+        typer.Argument(
+            metavar="[NAME]",
+            help="name of the lab; all for each of them; without one, list them",
+            autocompletion=lambda: [*LABS, ALL],
+        ),
     ] = None,
     quick: Quick = False,
     dataset: DatasetName = None,
     file: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="write the figures: a list of {figure, series, x, y, low, high, n}"
+            "--json",
+            metavar="FILE",
+            help="write the figures, {figure, series, x, y, low, high, n} each; without a name, the list of labs",
         ),
     ] = None,
     page: Annotated[
@@ -72,7 +78,7 @@ def lab(
     """
     console = console_beside(file, soft_wrap=True)
     if name is None:
-        list_labs(console)
+        list_labs(console, file)
         return
     if name == ALL:
         if dataset or file or folder:
@@ -131,13 +137,16 @@ def size_of(quick: bool) -> Size:
     return "quick" if quick else "full"
 
 
-def list_labs(console: Console) -> None:
-    """Print every lab with its question and what it costs."""
+def list_labs(console: Console, json_file: Path | None) -> None:
+    """Print every lab with its question and what it costs, and write them as JSON where a file is given."""
     table = Table("lab", "question", "quick", "full", box=None, pad_edge=False)
+    rows = []
     for spec in LABS.values():
-        costs = (cost_in_words(spec, size, spec.datasets[0]) for size in ("quick", "full"))
-        table.add_row(spec.name, f"[bold]{spec.title}[/bold]\n{spec.question}", *costs)
+        quick, full = cost_in_words(spec, "quick", spec.datasets[0]), cost_in_words(spec, "full", spec.datasets[0])
+        table.add_row(spec.name, f"[bold]{spec.title}[/bold]\n{spec.question}", quick, full)
+        rows.append({"lab": spec.name, "title": spec.title, "question": spec.question, "quick": quick, "full": full})
     console.print(table)
+    write_results(json_file, rows)
 
 
 @contextmanager

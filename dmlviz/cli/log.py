@@ -20,7 +20,9 @@ _TARGETS = ", ".join(spec.target for spec in TRACKERS.values())
 @app.command()
 def log(
     run: RunId,
-    tracker: Annotated[str, typer.Option("--to", metavar="NAME", help=_TRACKERS)] = "tensorboard",
+    tracker: Annotated[
+        str, typer.Option("--to", metavar="NAME", help=_TRACKERS, autocompletion=lambda: [*TRACKERS])
+    ] = "tensorboard",
     target: Annotated[
         str | None, typer.Option(metavar="WHERE", help=f"folder, address or project (default: {_TARGETS})")
     ] = None,

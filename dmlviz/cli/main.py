@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dmlviz.errors import UserError
 from dmlviz.parts import Command, commands
@@ -22,7 +23,25 @@ WINDOWS = (
     "trained since the last snapshot. In WSL it runs as on Linux."
 )
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings={"max_content_width": 100})
+OWN_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
+COMPLETION = "_DMLVIZ_COMPLETE"  # in the environment where a shell asks what the word may be
+
+
+class _Program(TyperGroup):
+    """The commands: `--help` shows their summaries, and the one that is called is imported."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        if name is None:  # a shell asks about a word that is no command
+            return name, None, rest
+        command = command_named(name)
+        command.epilog = PLUGIN_HELP
+        if rest[:1] == ["list"] and getattr(command, "invoke_without_command", False):
+            rest = rest[1:]  # what it does without a word
+        return name, command, rest
+
+
+app = typer.Typer(cls=_Program, pretty_exceptions_enable=False, context_settings={"max_content_width": 100})
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -46,22 +65,18 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(words: list[str], plugins: list[str]) -> None:
-    if not words or (words[0].startswith("-") and words[0] not in ("--help", "--version")):
+    first = words[0] if words else "-"
+    if first.startswith("-") and first.split("=")[0] not in OWN_OPTIONS and COMPLETION not in os.environ:
         words = ["serve", *words]
-    if words[0] in commands() or plugins or _are_plugins_installed():  # else --help would load half of the library
+    if (
+        {*words[:1]} & {*commands()} or plugins or _are_plugins_installed()
+    ):  # else --help would load half of the library
         from dmlviz.plugins import load_plugins
 
         load_plugins(plugins)  # before the command is imported, whose options name all choices
-    if words[0] not in commands():
-        for one in commands().values():
-            _add_to_help(one)
-        _without_flag_types(typer.main.get_command(app))(words, prog_name="dmlviz")
-        return
-    command = command_named(words[0])
-    command.epilog = PLUGIN_HELP
-    if words[1:2] == ["list"] and getattr(command, "invoke_without_command", False):
-        del words[1]  # what it does without a word
-    command(words[1:], prog_name=f"dmlviz {words[0]}")
+    for one in commands().values():
+        _add_to_help(one)
+    _without_flag_types(typer.main.get_command(app))(words, prog_name="dmlviz")
 
 
 def _are_plugins_installed() -> bool:

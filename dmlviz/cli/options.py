@@ -69,8 +69,8 @@ def option_words(name: str, field: FieldInfo) -> tuple[str, str]:
 def option_help(field: FieldInfo, catalog: Iterable[str] | None = None) -> str:
     """Return what the option of a field does, with its choices and its default."""
     kind, text = _kind(field.annotation), field.description or ""
-    if catalog is not None or get_origin(field.annotation) is Literal:
-        text += f": {', '.join(map(str, catalog or get_args(field.annotation)))}"
+    if choices := _choices(field, catalog):
+        text += f": {', '.join(choices)}"
     if kind is list:
         text += "; repeatable"
     elif field.default not in (None, (), "", PydanticUndefined):
@@ -78,12 +78,25 @@ def option_help(field: FieldInfo, catalog: Iterable[str] | None = None) -> str:
     return text
 
 
+def _choices(field: FieldInfo, catalog: Iterable[str] | None) -> list[str]:
+    literal = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    return [*map(str, literal if catalog is None else catalog)]
+
+
 def _option(name: str, field: FieldInfo, catalog: Catalog[Any] | None, panel: str | None, variable: str | None) -> Any:
     kind = _kind(field.annotation)
     option, metavar = option_words(name, field)
     text = option_help(field, catalog) + (f"; variable {variable}" if variable else "")
     metavar = metavar if catalog is None else "NAME"
-    typer_option = typer.Option(option, help=text, metavar=metavar or None, show_default=False, rich_help_panel=panel)
+    choices = _choices(field, catalog)
+    typer_option = typer.Option(
+        option,
+        help=text,
+        metavar=metavar or None,
+        show_default=False,
+        rich_help_panel=panel,
+        autocompletion=(lambda: choices) if choices else None,
+    )
     return Annotated[(list[str] if kind is list else kind) | None, typer_option]
 
 

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.cli import RunsFolder, single_command_app, stop_on_interrupt
+from dmlviz.cli import RunsFolder, complete_run, single_command_app, stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.config import ProjectionConfig
 from dmlviz.data.class_names import UNLABELED, label_text
@@ -37,7 +37,9 @@ def project(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="RUN|FILE", help="ID or title of a run, or an embeddings file: npy, npz, csv, tsv, json or parquet"
+            metavar="RUN|FILE",
+            help="ID or title of a run, or an embeddings file: npy, npz, csv, tsv, json or parquet",
+            autocompletion=complete_run,
         ),
     ],
     runs: RunsFolder = None,
@@ -87,7 +89,10 @@ def _compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
 
     limit_to_one_thread()
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
-    with stop_on_interrupt(lambda: console.print("Stopping …")) as stop, Progress(*columns, console=console) as bar:
+    with (
+        stop_on_interrupt(lambda: console.print("Stopping …")) as stop,
+        Progress(*columns, console=console, disable=not console.is_terminal) as bar,
+    ):
         task = bar.add_task(projection.config.declared.title, total=None)
         options = {"stop": stop, "every": True}
         work = threading.Thread(target=run_projection, args=(projection.path,), kwargs=options, daemon=True)
@@ -157,7 +162,8 @@ def _project_file(source: Path, config: ProjectionConfig, target: Path | None) -
     config = _say_what_is_lowered(config, vectors)
     title = config.declared.title
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(highlight=False)) as progress:
+    console = Console(highlight=False)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(title, total=None)
         projection = project(
             np.asarray(vectors),

@@ -8,13 +8,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from dmlviz.catalog.metrics import metric_title
-from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
+from dmlviz.cli import JsonFile, RunId, RunsFolder, complete_run, console_beside, single_command_app, write_results
 from dmlviz.errors import DiskFullError, UserError
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.text import counted
 
 app = single_command_app()
-ExactRunId = Annotated[str, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`), no title")]
+ExactRunId = Annotated[
+    str, typer.Argument(metavar="RUN", help="run ID (see `dmlviz runs`), no title", autocompletion=complete_run)
+]
 SCORES = ("precision_at_1", "map_at_r")
 
 

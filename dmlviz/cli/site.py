@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dmlviz.cli import DataFolder, RunsFolder, single_command_app
+from dmlviz.cli import DataFolder, RunsFolder, complete_run, single_command_app
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
@@ -25,7 +25,8 @@ app = single_command_app()
 def site(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder, or one with an earlier site")],
     run: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN...", help="IDs or titles of runs (see `dmlviz runs`)")
+        list[str] | None,
+        typer.Argument(metavar="RUN...", help="IDs or titles of runs (see `dmlviz runs`)", autocompletion=complete_run),
     ] = None,
     lab: Annotated[
         list[str] | None, typer.Option("--lab", metavar="NAME", help="show a lab's ready-made results; repeatable")

@@ -58,7 +58,9 @@ def list_all(context: typer.Context, runs: RunsFolder = None, json_file: JsonFil
 
 @app.command()
 def run(
-    lab: Annotated[str, typer.Argument(metavar="LAB", help="name of the lab (see `dmlviz lab`)")],
+    lab: Annotated[
+        str, typer.Argument(metavar="LAB", help="name of the lab (see `dmlviz lab`)", autocompletion=lambda: [*LABS])
+    ],
     quick: Quick = False,
     dataset: DatasetName = None,
     folder: StudyFolder = None,

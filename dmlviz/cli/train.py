@@ -142,7 +142,7 @@ def _load(name: str, root: Any, console: Console) -> Any:
     from dmlviz.data import load
 
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(f"Downloading {DATASETS[name].title}", total=None, visible=False)
         return load(
             name, root, progress=lambda done, total: progress.update(task, completed=done, total=total, visible=True)

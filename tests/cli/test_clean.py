@@ -1,6 +1,7 @@
 """`dmlviz clean`: what is found, what was decided, and what cannot be."""
 
 import csv
+import json
 
 import pytest
 
@@ -37,6 +38,10 @@ def test_clean_lists_decides_and_leaves_out_what_was_decided(trained, run_cli, t
     assert {first, second, third, unlisted} <= {line.split()[0] for line in output.splitlines() if line[:1].isdigit()}
     assert "is 4" in output
     assert "excluded" in output
+    _, printed, _ = run_cli("clean", run, *where, "--all", "--json", "-")
+    found = json.loads(printed)
+    assert {int(first), int(second), int(third), int(unlisted)} <= {row["image"] for row in found}
+    assert next(row["new_label"] for row in found if row["image"] == int(first)) == "4"
     run_cli("clean", run, *where, "--all", "--csv", tmp_path / "all.csv")
     with (tmp_path / "all.csv").open(newline="") as file:
         assert [row["image"] for row in csv.DictReader(file) if row["kind"] == "decided"] == [unlisted]

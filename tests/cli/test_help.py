@@ -104,3 +104,26 @@ def test_an_unknown_command_or_option_is_exit_code_2_without_a_traceback(run_cli
     assert code == 2
     assert "Traceback" not in error
     assert "help" in error
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("tr", {"train"}),
+        ("runs re", {"rename", "restore"}),
+        ("train --optim", {"--optimizer"}),
+        ("train --loss trip", {"triplet", "triplet_ratio", "triplet_soft"}),
+        ("evaluate 476b", {"476b1d8df4e46879"}),  # a ready-made run
+        ("lab al", {"all"}),
+        ("export 476b1d8df4e46879 --format figur", {"figures"}),
+        ("data remove dig", {"digits"}),
+    ],
+)
+def test_a_shell_completes_commands_options_names_and_runs(monkeypatch, capsys, tmp_path, written, expected):
+    monkeypatch.setenv("DMLVIZ_RUNS", str(tmp_path))
+    monkeypatch.setenv("_DMLVIZ_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"dmlviz {written}")
+    monkeypatch.setenv("COMP_CWORD", str(len(written.split())))
+    with pytest.raises(SystemExit):
+        main([])
+    assert set(capsys.readouterr().out.split()) == expected

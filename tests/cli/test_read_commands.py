@@ -257,12 +257,15 @@ def test_evaluate_prints_the_scores_of_crops_beside_those_of_one_image(trained, 
 
 @pytest.mark.parametrize(
     "command",
-    ["runs", "evaluate latest --confusion", "evaluate latest --crops 9", "neighbors latest 3", "data list", "study"],
+    [
+        *("runs", "evaluate latest --confusion", "evaluate latest --crops 9", "neighbors latest 3", "gallery latest"),
+        *("data list", "study", "lab"),
+    ],
 )
 def test_json_is_the_table_for_programs_and_nothing_else(trained, run_cli, tmp_path, command):
     folder, _ = trained
     run = Runs(folder).list()[0]
-    arguments = [*command.split(), *(["--runs", folder] if command != "data list" else [])]
+    arguments = [*command.split(), *(["--runs", folder] if command not in ("data list", "lab") else [])]
     code, printed, _ = run_cli(*arguments, "--json", "-")
     assert code == 0
     found = json.loads(printed)
