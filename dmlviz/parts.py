@@ -88,6 +88,7 @@ CORE = Part(
         "architecture": Kind("dmlviz.labs.architectures:answer", "question"),
         "logits": Kind("dmlviz.workers.questions:item_logits", "question"),
         "occlusion": Kind("dmlviz.workers.questions:occlusion", "question"),
+        "mean": Kind("dmlviz.workers.questions:mean", "question"),
     },
     commands=(
         Command("serve", "Open the app in the browser (the default command).", "dmlviz.cli.serve"),

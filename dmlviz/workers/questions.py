@@ -89,6 +89,14 @@ def occlusion(question: dict[str, Any], data_root: Path | None) -> dict[str, Any
     return {"maps": occlusion_maps(lambda batch: embed_images(run, batch), images, stride).tolist()}
 
 
+def mean(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+    """Place the mean of some test embeddings, each counting by its share, on the maps of a run."""
+    run, items = Run(question["run"]), question["items"]
+    assert run.embeddings is not None  # which the caller has seen
+    point = np.array(question["shares"], np.float32)[None] @ run.embeddings[items]
+    return {"places": project_onto_maps(run, point, question["views"])}
+
+
 def loss(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
     """Compute values and slopes of a loss on a few points."""
     return sampling.answer(question)

@@ -33,9 +33,9 @@ from dmlviz.jobs.pool import WorkerPool
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import RunRecorder
-from dmlviz.runs.store import Runs
+from dmlviz.runs.store import Runs, bundled_runs
 from dmlviz.training.events import Event, Finished, Snapshot, Started, Step
-from dmlviz.workers import answers
+from dmlviz.workers import answers, questions
 from tests.answers_here import answer_in_thread
 
 # Every AppTest looks through all that is installed for components: a quarter of a second.
@@ -187,3 +187,12 @@ def client(here: Services) -> Iterator[TestClient]:
     )
     with TestClient(app, base_url="http://localhost") as client:
         yield client
+
+
+@pytest.fixture
+def trained(here, monkeypatch):
+    """A ready-made run with its net; what its worker does is done in this process."""
+    monkeypatch.setattr(
+        here.scheduler.inference_worker, "call", lambda question, **_: questions.answer(dict(question), here.data)
+    )
+    return next(run for run in Runs(bundled_runs()).list() if not run.info.get("fails"))

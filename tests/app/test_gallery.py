@@ -13,19 +13,8 @@ from pydantic import TypeAdapter
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
 from dmlviz.runs.gallery import Gallery
-from dmlviz.runs.store import Runs, bundled_runs
-from dmlviz.workers import questions
 
 CONTENT, ANSWER, BATCH = TypeAdapter(GalleryContent), TypeAdapter(QueryAnswer), TypeAdapter(NewBatchContent)
-
-
-@pytest.fixture
-def trained(here, monkeypatch):
-    """A ready-made run with its net; what its worker does is done in this process."""
-    monkeypatch.setattr(
-        here.scheduler.inference_worker, "call", lambda question, **_: questions.answer(dict(question), here.data)
-    )
-    return next(run for run in Runs(bundled_runs()).list() if not run.info.get("fails"))
 
 
 @pytest.fixture

@@ -229,6 +229,19 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     person.press("Clear")
     expect(inspector).to_have_attribute("data-subject", "")
     until(lambda: not person.map.evaluate("root => root.map.marker.to"), what="a star without a drawing")
+    page = person.page
+    card, box = page.locator(".card.here"), person.map.locator(".overlay").bounding_box()
+    person.map.locator(".overlay").focus()
+    page.keyboard.press("q")
+    page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    expect(card).to_contain_text("No picture: a mixture of these 5")
+    expect(card.locator("li .picture")).to_have_count(5)
+    expect(card).to_contain_text(re.compile("The net puts this mixture (here|at the ring)"))
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+    person.map_has("mode", "here")
+    page.keyboard.press("Escape")
+    person.map_has("mode", "pan")
 
 
 def test_a_drawing_is_kept_found_again_after_a_reload_also_on_a_phone_and_removed(person, digits_run):

@@ -107,6 +107,19 @@ class PairSpace(TypedDict):
     accuracy: float
 
 
+class Mixture(TypedDict):
+    """dmlviz/runs/RUN/mixture/VIEW.json: what the nearest test images make together, and its place on the map.
+
+    `by_net`: the net has embedded the picture; without a net or pictures it is the mean of the embeddings that is
+    placed. `values` has the mixed values of the columns where there is no picture.
+    """
+
+    picture: Ink | None
+    place: list[float] | None
+    by_net: bool
+    values: list[tuple[str, str]]
+
+
 class OcclusionMaps(TypedDict):
     """dmlviz/runs/RUN/occlusion/A/B.json, or B.json for a picture: base64 of int8 (side × side) for each.
 

@@ -94,10 +94,11 @@ def _frame(frame: Frame) -> PictureFrame:
 
 def _thumbnail(step: PreparationStep) -> CaptionedInk:
     stride = max(1, -(-max(step.image.shape[:2]) // THUMBNAIL))
-    return {"caption": step.caption, **_ink(np.ascontiguousarray(step.image[::stride, ::stride]))}
+    return {"caption": step.caption, **ink_of(np.ascontiguousarray(step.image[::stride, ::stride]))}
 
 
-def _ink(image: np.ndarray) -> Ink:
+def ink_of(image: np.ndarray) -> Ink:
+    """Return a picture (uint8) as the page paints it."""
     return {"ink": b64encode(image.tobytes()).decode(), "width": int(image.shape[1]), "height": int(image.shape[0])}
 
 

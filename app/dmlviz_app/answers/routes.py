@@ -29,6 +29,7 @@ from dmlviz_app.answers.cached_file import CHEAP, computed_file
 from dmlviz_app.answers.columns import column_bytes, column_infos
 from dmlviz_app.answers.image_pair import image_pair
 from dmlviz_app.answers.item_neighbors import NEIGHBORS, item_neighbors, neighbor_history
+from dmlviz_app.answers.mixture import mixture
 from dmlviz_app.answers.nearest_neighbors import asked_agreement, asked_nearest, computed_name
 from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes, train_points
 from dmlviz_app.answers.protocol import Logits, TrackedItems
@@ -55,6 +56,7 @@ def routes() -> list[Route]:
         Route("/runs/{run}/logits/{item:int}.json", logits),
         Route("/runs/{run}/pair/{first:int}/{second:int}.json", pair),
         Route("/runs/{run}/occlusion/{first:int}/{second:int}.json", occlusion),
+        Route("/runs/{run}/mixture/{view}.json", mixed),
         Route("/runs/{run}/values/{view}/{measure}.f32", values),
         Route("/runs/{run}/moved/{view}.bin", moved),
         Route("/runs/{run}/labels.u16", labels),
@@ -164,6 +166,14 @@ async def occlusion(request: Request) -> Response:
     run, items = _run(request), [request.path_params[side] for side in ("first", "second")]
     await asyncio.to_thread(image_pair, run, None, *items)  # refuses what is no pair
     return await query_routes.occlusion_answer(request, run, items)
+
+
+@access(Rule.RUN_READER)
+async def mixed(request: Request) -> Response:
+    """Mix the test images of `?near=` (ITEM:WEIGHT,…), as those nearest to a place of a map, and place the mixture."""
+    near, view = request.query_params.get("near", ""), request.path_params["view"]
+    answer = await ask_worker(request, mixture, _run(request), view, near, personal(request))
+    return JSONResponse(answer, headers=NO_STORE)
 
 
 @access(Rule.RUN_READER)

@@ -13,6 +13,7 @@ export const KEYS: [keys: string, does: string][] = [
   ["Arrow keys", "from point to point"],
   ["+, − and Home", "zoom, fit the map"],
   ["V, L and B", "move, lasso, box"],
+  ["Q", "ask what lies where you click"],
   ["X", "show the selection alone"],
   ["A and W", "project it alone, or all again"],
   ["N, T, D, P, M and I", "names, trails, contours, pictures, markers, training images"],

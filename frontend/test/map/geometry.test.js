@@ -4,7 +4,8 @@ import { describe, it } from "node:test";
 import { packBits, unpackBits } from "../../src/lib/base64.ts";
 import * as camera from "../../src/map/math/camera.ts";
 import { boundsOf, dequantize, Frames, placeItems, quantize } from "../../src/map/data/frames.ts";
-import { buildGrid, insideBox, insidePath, nearest, towards } from "../../src/map/math/picking.ts";
+import { mixtureAt } from "../../src/map/control/here.ts";
+import { buildGrid, insideBox, insidePath, nearest, nearestItems, towards } from "../../src/map/math/picking.ts";
 import { close, random, scattered } from "../helpers.js";
 
 const port = { width: 800, height: 500, insets: { left: 100, right: 20, top: 30, bottom: 10 } };
@@ -275,5 +276,29 @@ describe("frames", () => {
     });
     close((await frames.load(meta(1, { id: "c" }))).xy, [1, -2]);
     assert.equal(asked.length, 0);
+  });
+});
+
+describe("what lies at a place", () => {
+  const xy = Float32Array.from([0, 0, 3, 0, 0, 4, 10, 0, 0, 1]);
+
+  it("is made of the nearest items that are shown, in their order", () => {
+    assert.deepEqual(nearestItems(xy, Uint8Array.of(1, 1, 1, 1, 0), [0, 0], 3), [
+      { item: 0, distance: 0 },
+      { item: 1, distance: 3 },
+      { item: 2, distance: 4 },
+    ]);
+    assert.deepEqual(nearestItems(xy, new Uint8Array(5), [0, 0], 3), []);
+  });
+
+  it("gives each a share by the inverse of its distance, and nearly all to one under the pointer", () => {
+    const { near, width } = mixtureAt(xy, Uint8Array.of(0, 1, 1, 1, 0), [0, 0]);
+    assert.equal(width, 10);
+    close(
+      near.map(({ share }) => share / near[0].share),
+      [1, 3 / 4, 3 / 10],
+    );
+    close([near.reduce((sum, { share }) => sum + share, 0)], [1]);
+    assert.ok(mixtureAt(xy, Uint8Array.of(1, 1, 1, 1, 1), [0, 0]).near[0].share > 0.98);
   });
 });

@@ -49,7 +49,7 @@ export function listen(surface: HTMLElement, mode: () => Mode, on: GestureHooks)
       distance = 0;
       isPinch = false;
       const kind = event.shiftKey && mode() === "pan" ? "lasso" : mode();
-      drawing = kind === "pan" ? null : { path: [x, y], box: kind === "box" };
+      drawing = kind === "pan" || kind === "here" ? null : { path: [x, y], box: kind === "box" };
     } else {
       isPinch = true;
       drawing = null;

@@ -7,6 +7,7 @@ import { towards } from "../math/picking.ts";
 import type { Pointed } from "../render/overlayRenderer.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Tooltip } from "../ui/tooltip.ts";
+import type { Here } from "./here.ts";
 import type { Selection } from "./selection.ts";
 
 const DWELL_MS = 110; // of rest before the card comes
@@ -24,6 +25,7 @@ export interface InteractionParts {
   /** Places of the kept pictures on the stage. */
   galleryPlaces: () => Point[];
   selection: Selection;
+  here: Pick<Here, "ask" | "clear">;
 }
 
 export class Interaction implements Pointed {
@@ -44,6 +46,7 @@ export class Interaction implements Pointed {
 
   hover(x: number, y: number): void {
     const { scene, state } = this.parts;
+    if (state.mode === "here") return;
     const kept = this.keptAt(x, y);
     if (kept !== this.kept) scene.invalidate();
     this.kept = kept;
@@ -94,6 +97,7 @@ export class Interaction implements Pointed {
 
   click(x: number, y: number, event: PointerEvent): void {
     const touch = event.pointerType === "touch";
+    if (this.parts.state.mode === "here") return this.parts.here.ask(x, y);
     const {
       state: { model },
       scene,
@@ -144,14 +148,15 @@ export class Interaction implements Pointed {
       scene.camera.pan(width / 2 - x, height / 2 - y);
   }
 
-  /** Escape: the selection goes first, then the pin. */
+  /** Escape: the place that was asked about goes first, then the selection, then the pin. */
   clear(): void {
-    const {
-      state: { model },
-      tooltip,
-      selection,
-    } = this.parts;
+    const { state, tooltip, selection, here } = this.parts;
+    const { model } = state;
     selection.path = [];
+    const wasHere = state.mode === "here";
+    if (here.clear()) return;
+    if (wasHere) state.mode = "pan";
+    if (wasHere) return;
     if (model.selected) selection.clear();
     else this.pin(null);
     tooltip.hide();

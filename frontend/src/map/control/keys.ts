@@ -72,6 +72,8 @@ export function keyAction(event: KeyPress): Action | null {
       return ["mode", "lasso"];
     case "b":
       return ["mode", "box"];
+    case "q":
+      return ["mode", "here"];
     case "m":
       return ["markers"];
     case "n":

@@ -1,5 +1,5 @@
 // Handlers of the legend, the toolbar and the player.
-import type { MapState } from "../data/state.ts";
+import type { MapState, Mode } from "../data/state.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Layout, LayoutHooks } from "../ui/layout.ts";
 import type { Interaction } from "./interaction.ts";
@@ -41,7 +41,7 @@ export function layoutHooks(map: Target): LayoutHooks {
     set: (name, value, done) => map.mover.set(name, value, done),
     usable: () => map.scene.usable,
     leave: () => map.layout.overlay.focus(),
-    tool: (name) => map.actions.run(name === "pan" || name === "lasso" || name === "box" ? ["mode", name] : [name]),
+    tool: (name) => map.actions.run(isMode(name) ? ["mode", name] : [name]),
     refit: run("refit"),
     play: run("play"),
     speed: run("speed"),
@@ -56,6 +56,8 @@ export function layoutHooks(map: Target): LayoutHooks {
     refresh: () => map.refresh(),
   };
 }
+
+const isMode = (name: string): name is Mode => ["pan", "lasso", "box", "here"].includes(name);
 
 /** Hide or show classes. */
 function filter({ state, interaction }: Target, change: () => void): void {

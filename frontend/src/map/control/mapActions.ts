@@ -5,6 +5,7 @@ import type { MapState } from "../data/state.ts";
 import type { Playback } from "../playback/playback.ts";
 import type { Scene } from "../render/scene.ts";
 import type { Outline } from "../ui/outline.ts";
+import type { Here } from "./here.ts";
 import type { Interaction } from "./interaction.ts";
 import { isTaken, keyAction, type Action } from "./keys.ts";
 import type { MapLink } from "./linkedMaps.ts";
@@ -20,6 +21,7 @@ export interface ActionParts {
   interaction: Interaction;
   subset: Subset;
   outline: Outline;
+  here: Pick<Here, "clear">;
   link: Pick<MapLink, "onAction">;
   refresh: () => void;
 }
@@ -40,12 +42,14 @@ export class MapActions {
   }
 
   run(action: Action): void {
-    const { scene, interaction, subset, playback, state, link, root, outline, refresh } = this.parts;
+    const { scene, interaction, subset, playback, state, link, root, outline, here, refresh } = this.parts;
     const { store, model } = state;
     link.onAction(action[0]);
     switch (action[0]) {
       case "mode":
-        state.mode = action[1];
+        interaction.leave();
+        state.mode = state.mode === "here" && action[1] === "here" ? "pan" : action[1];
+        if (state.mode !== "here") here.clear();
         break;
       case "markers":
         return store.setDisplay({ markers: nextMarkers(state) });
@@ -102,7 +106,8 @@ export class MapActions {
       case "walk":
         return interaction.walk(action[1]);
       case "clear":
-        return interaction.clear();
+        interaction.clear();
+        break;
       case "outline":
         return outline.open();
       case "fullscreen":

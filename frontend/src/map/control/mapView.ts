@@ -19,6 +19,7 @@ import { PropsReceiver, mapKey } from "./applyProps.ts";
 import { connectGestures, connectPanels } from "./connectInput.ts";
 import { Interaction } from "./interaction.ts";
 import { LayoutMover } from "./layoutMover.ts";
+import { Here } from "./here.ts";
 import { layoutHooks } from "./layoutHooks.ts";
 import { MapLink } from "./linkedMaps.ts";
 import { MapActions } from "./mapActions.ts";
@@ -121,11 +122,13 @@ export class MapView {
       ask: (subset) => this.setTriggerValue("subset", subset),
       mover: this.mover,
     });
+    const here = new Here({ state, scene, atEnd: () => this.overlay.isAtEnd, refresh });
     const interaction = (this.interaction = new Interaction({
       state,
       scene,
       tooltip: layout.tooltip,
       selection,
+      here,
       pictureReach: () => this.overlay.thumbnail / 2,
       galleryPlaces: () => this.overlay.galleryPlaces(scene),
     }));
@@ -136,6 +139,9 @@ export class MapView {
       orbit,
       pointed: () => interaction,
       lasso: () => selection.path,
+      asked: () => here.now,
+      askedCard: (asked, place, landed) =>
+        asked ? layout.hereCard.show(asked, place, landed, scene, state) : layout.hereCard.hide(),
       card: (item, place) =>
         item === null ? layout.tooltip.hide() : layout.tooltip.show(item, place, scene.port, state),
       refresh: () => {
@@ -178,6 +184,7 @@ export class MapView {
       interaction,
       subset,
       outline: layout.outline,
+      here,
       link: {
         onAction: (action) => {
           this.hasMoved ||= STEP_ACTIONS.has(action);

@@ -3,15 +3,27 @@ import type { PlacedBatch, PlacedGallery } from "../../lib/bus.ts";
 import { readTheme, type Rgb, type Theme } from "../../lib/theme.ts";
 import type { Sprites } from "../../lib/sprites.ts";
 import type { LayoutSettings } from "../../projection/live.ts";
-import type { ColumnInfo, LayoutSetting } from "../../protocol.ts";
+import type { ColumnInfo, LayoutSetting, Mixture } from "../../protocol.ts";
 import type { MapData } from "./expandProps.ts";
 import type { ShownImages, ViewStore } from "../../workbench/store.ts";
+import type { Point } from "../math/camera.ts";
 import { Model } from "./model.ts";
 
-export type Mode = "pan" | "lasso" | "box";
+export type Mode = "pan" | "lasso" | "box" | "here";
 
 /** State of the contours: drawn, not yet (points move), or the reason why there are none; empty if not requested. */
 export type ContourState = "" | "drawn" | "moving" | "few points" | "one spot";
+
+/** A place that a person asks about; `trouble`: why there is no answer. */
+export interface Asked {
+  at: Point;
+  /** The images, and their shares of the mixture. */
+  near: { item: number; share: number }[];
+  width: number;
+  frame: unknown;
+  answer: Mixture | null;
+  trouble: string;
+}
 
 export class MapState {
   model: Model;

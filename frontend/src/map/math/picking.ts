@@ -65,6 +65,25 @@ export function nearest(grid: Grid, x: number, y: number, reach: number): number
   return best;
 }
 
+/** The `count` usable items nearest to a place, and how far they are; of equally near ones the first. */
+export function nearestItems(
+  xy: Float32Array,
+  usable: Uint8Array,
+  [x, y]: readonly [number, number],
+  count: number,
+): { item: number; distance: number }[] {
+  const best: { item: number; distance: number }[] = [];
+  for (let item = 0; item < usable.length; item++) {
+    if (!usable[item]) continue;
+    const distance = Math.hypot(xy[2 * item] - x, xy[2 * item + 1] - y);
+    if (best.length === count && !(distance < best[count - 1].distance)) continue;
+    if (best.length === count) best.pop();
+    const rank = best.findIndex((other) => distance < other.distance);
+    best.splice(rank < 0 ? best.length : rank, 0, { item, distance });
+  }
+  return best;
+}
+
 /** Mask of the usable points inside a closed path [x, y, x, y, …] (even-odd rule). */
 export function insidePath(xy: Float32Array, usable: Uint8Array, path: readonly number[]): Uint8Array {
   const mask = new Uint8Array(usable.length);

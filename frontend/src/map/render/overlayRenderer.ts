@@ -4,7 +4,7 @@ import { maxOf, minOf } from "../../lib/extent.ts";
 import { momentOf } from "../../lib/neighbors.ts";
 import type { Rgb } from "../../lib/theme.ts";
 import type { NeighborLink } from "../data/model.ts";
-import type { ContourState, MapState } from "../data/state.ts";
+import type { Asked, ContourState, MapState } from "../data/state.ts";
 import type { Point } from "../math/camera.ts";
 import { type ClassCenter, classCenters } from "../math/centroids.ts";
 import type { Orbit } from "../math/orbit.ts";
@@ -63,6 +63,10 @@ export interface OverlayParts {
   lasso: () => readonly number[];
   /** Show the card of an item at its place, or (null) none. */
   card: (item: number | null, place: Point) => void;
+  /** The place that a person asks about. */
+  asked: () => Asked | null;
+  /** Show the card of such a place, and where its mixture lands if it does; or (null) none. */
+  askedCard: (asked: Asked | null, place: Point, landed: Point | null) => void;
   /** Training images have come, or cannot be had. */
   refresh: () => void;
 }
@@ -100,6 +104,7 @@ export class OverlayRenderer {
     this.drawNewBatch(context, scene);
     this.drawGallery(context, scene);
     this.drawQuery(context, scene);
+    this.drawHere(context, scene);
     this.drawHover(context, scene);
     overlay.drawLasso(context, lasso(), state.theme);
     return this.pictures.size > 0;
@@ -247,10 +252,16 @@ export class OverlayRenderer {
     return this.atEnd(scene, gallery?.run === data.run ? (gallery.places[data.view] ?? []) : []);
   }
 
-  private atEnd(scene: Scene, places: number[][]): Point[] {
-    const { state, playback, orbit } = this.parts;
+  /** True where the map stands at the end of its run. */
+  get isAtEnd(): boolean {
+    const { state, playback } = this.parts;
     const entry = playback.shown;
-    if (!entry || entry.provisional || entry.own || momentOf(state.data.run) !== null) return [];
+    return Boolean(entry && !entry.provisional && !entry.own && momentOf(state.data.run) === null);
+  }
+
+  private atEnd(scene: Scene, places: number[][]): Point[] {
+    const { orbit } = this.parts;
+    if (!this.isAtEnd) return [];
     return places.map((place) => scene.toScreen(orbit.toPlane(place, scene.frame?.pivot)));
   }
 
@@ -292,6 +303,27 @@ export class OverlayRenderer {
       scene.invalidate();
     }
     overlay.drawStar(context, from, theme, 1 + 0.9 * (1 - marker.age) ** 2);
+  }
+
+  /** The place that a person asks about, the images that are mixed, and where the mixture lands. */
+  private drawHere(context: Context, scene: Scene): void {
+    const {
+      asked,
+      askedCard,
+      state: { theme },
+    } = this.parts;
+    const now = asked();
+    if (!now) return askedCard(null, [0, 0], null);
+    const from = scene.toScreen(now.at);
+    const place = now.answer?.place;
+    const landed = (place && this.atEnd(scene, [place])[0]) ?? null;
+    this.drawLinks(context, scene, from, now.near, () => theme.text);
+    if (landed) {
+      overlay.drawLinks(context, from, [{ to: landed, color: theme.primary, dashed: false }], theme);
+      overlay.drawRing(context, landed, 8, theme.primary, theme, { width: 3 });
+    }
+    overlay.drawCross(context, from, theme.primary, theme, false);
+    askedCard(now, from, landed);
   }
 
   private drawHover(context: Context, scene: Scene): void {

@@ -8,7 +8,7 @@ const DEBOUNCE_MS = 900; // milliseconds between two announcements; the last one
 
 export const HELP =
   "Arrow keys move from point to point, O opens an outline of classes, images and neighbors, Escape clears, Space plays, Home fits the map, plus and minus zoom, " +
-  "comma and period step through the frames, L and B select with a lasso or a box, " +
+  "comma and period step through the frames, L and B select with a lasso or a box, Q asks what lies where one clicks, " +
   "T shows trails, D contours of where points are dense, P pictures wherever there is room, X the selected images " +
   "alone, I adds the training images, then shows them alone, Control Z undoes a choice, F fills the screen.";
 

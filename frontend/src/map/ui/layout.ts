@@ -5,6 +5,7 @@ import { AlarmNote } from "./alarmNote.ts";
 import { Announcer, HELP } from "./ariaLive.ts";
 import { ColorControl } from "./colorControl.ts";
 import { LayoutSettings, type SettingHooks } from "./layoutSettings.ts";
+import { HereCard } from "./hereCard.ts";
 import { Outline, type OutlineHooks } from "./outline.ts";
 import { Legend, type LegendHooks } from "./legend.ts";
 import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
@@ -77,6 +78,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const settings = new LayoutSettings({ ready: on.ready, set: on.set });
   const toolbar = new Toolbar(on.tool, settings.node, colorControl.menu);
   const tooltip = new Tooltip();
+  const hereCard = new HereCard();
   const bar = new PlayerBar(on);
   const footer = new QualityFooter(on.refresh);
   const announcer = new Announcer();
@@ -100,6 +102,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     notices,
     alarm.node,
     tooltip.node,
+    hereCard.node,
   );
   const help = h("div", { class: "spoken", id: `help-${id}` }, HELP);
   const root = h(
@@ -121,6 +124,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     colorControl,
     settings,
     tooltip,
+    hereCard,
     bar,
     footer,
     announcer,

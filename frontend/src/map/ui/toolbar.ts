@@ -10,6 +10,7 @@ const ICONS = {
     "M8 2.5c3.6 0 6 1.7 6 4s-2.4 4-6 4-6-1.7-6-4 2.4-4 6-4ZM5 10.2c-1.3.3-1.8 1.2-1.2 2 .6.9 2 .7 2.2-.3.2-1-.4-1.6-1-1.7M5.8 11.8c.6.9.4 1.9-.6 2.4",
   box: "M2.5 4.5v-2h2M7 2.5h2M11.5 2.5h2v2M13.5 7v2M13.5 11.5v2h-2M9 13.5H7M4.5 13.5h-2v-2M2.5 9V7",
   home: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10M6.2 8a1.8 1.8 0 1 0 3.6 0 1.8 1.8 0 1 0-3.6 0",
+  here: "M8 1.8a4.6 4.6 0 0 1 4.6 4.6c0 3-4.6 7.8-4.6 7.8S3.4 9.4 3.4 6.4A4.6 4.6 0 0 1 8 1.8M6.7 5.4a1.4 1.4 0 1 1 1.9 1.3c-.5.2-.6.5-.6 1M8 9.2v.1",
   markers:
     "M4.6 1.8 7.2 6.4H2ZM10 2.3h4v4h-4ZM4.6 9.4a2.4 2.4 0 1 1 0 4.8 2.4 2.4 0 1 1 0-4.8M12 9l2.7 2.8L12 14.5l-2.7-2.7Z",
   trails: "M2 13.5c3.5-.5 2-6 5.5-6.5S9.5 4 11 3.4M13.8 3a1.6 1.6 0 1 1-3.2 0 1.6 1.6 0 1 1 3.2 0",
@@ -34,6 +35,7 @@ const TOOLS = {
   lasso: ["Select with a lasso (L, or Shift and drag)", "Lasso"],
   home: ["Fit all points (Home or double-click)", "Fit"],
   box: ["Select with a box (B)", "Box selection", "B"],
+  here: ["What lies here? Then click a place of the map (Q)", "What lies here?", "Q"],
   names: ["Class names on the map (N)", "Class names", "N"],
   markers: ["Marker shape per class (M)", "Marker shapes", "M"],
   trails: ["Trails of pinned or selected images (T)", "Trails", "T"],
@@ -101,13 +103,15 @@ export class Toolbar {
     tools.subset.hidden = tools.isolate.hidden || !(data.projects || data.layouts);
     tools.whole.hidden = !subset;
     tools.pictures.hidden = !sprites;
-    tools.images.hidden = !data.events_url; // a page without a server has no training images
+    // A page without a server has no training images, and no net to ask; in space, a click is no place.
+    tools.images.hidden = !data.events_url;
+    tools.here.hidden = !data.events_url || solid;
     updateAttribute(tools.undo, "aria-disabled", !canUndo);
     updateAttribute(tools.redo, "aria-disabled", !canRedo);
     const isolate = model.isolated !== null;
     const shapes = markers !== "plain";
     const pressed = { names, trails, density, pictures, isolate, markers: shapes, images: images !== "test" };
-    const modes = { pan: mode === "pan", lasso: mode === "lasso", box: mode === "box" };
+    const modes = { pan: mode === "pan", lasso: mode === "lasso", box: mode === "box", here: mode === "here" };
     for (const [name, is] of Object.entries({ ...pressed, ...modes }))
       updateAttribute(tools[name as Tool], "aria-pressed", is);
     const [shape, next] = [markers, nextMarkers(state)].map(markersInWords);

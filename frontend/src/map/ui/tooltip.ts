@@ -18,6 +18,18 @@ export const accuracyWords = (accuracy: Accuracy, noun: string): string =>
 const PICTURE = 96; // pixels
 const GAP = 14;
 
+/** Where a card stands: above a place of the stage where there is room, else below it and what reaches down to `low`. */
+export function besides(
+  { offsetWidth: width, offsetHeight: height }: HTMLElement,
+  [x, y]: Point,
+  port: Port,
+  low = y,
+): string {
+  const above = y - height - GAP >= 4;
+  const left = Math.max(6, Math.min(port.width - width - 6, x - width / 2));
+  return `translate(${Math.round(left)}px, ${Math.round(above ? y - height - GAP : Math.min(low + GAP, port.height - height - 4))}px)`;
+}
+
 export class Tooltip {
   readonly node: HTMLElement;
   private picture = h("div", "picture");
@@ -33,14 +45,11 @@ export class Tooltip {
     this.node = h("div", { class: "card", hidden: true, "aria-hidden": "true" }, this.picture, words);
   }
 
-  /** Show item `item` beside the stage place (x, y), above it where there is room. */
-  show(item: number, [x, y]: Point, port: Port, state: MapState): void {
+  /** Show item `item` beside a place of the stage. */
+  show(item: number, place: Point, port: Port, state: MapState): void {
     if (item !== this.item) this.fill(item, state);
     this.node.hidden = false;
-    const { offsetWidth: width, offsetHeight: height } = this.node;
-    const above = y - height - GAP >= 4;
-    const left = Math.max(6, Math.min(port.width - width - 6, x - width / 2));
-    this.node.style.transform = `translate(${Math.round(left)}px, ${Math.round(above ? y - height - GAP : y + GAP)}px)`;
+    this.node.style.transform = besides(this.node, place, port);
   }
 
   private fill(item: number, { model, sprites, colors }: MapState): void {
