@@ -41,6 +41,7 @@ VALUES: dict[str, list[Any]] = {
     "loss": [*LOSSES, "weighted_sum", "weighted_sum"],
     "second_labels": ["", "model", "domain"],
     "miner": [None, *MINERS],
+    "memory": [0, 64],
     "sampler": list(SAMPLERS),
     "classes_per_batch": [1, 9, 12],
     "images_per_class": [1, 16, 500],

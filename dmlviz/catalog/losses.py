@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -190,8 +190,15 @@ class WeightedSumSpec(LossSpec):
             tuple_kinds=a.tuple_kinds | b.tuple_kinds,
             needs_classes=a.needs_classes or b.needs_classes,
             on_sphere=a.on_sphere and b.on_sphere,
+            memory=_of_both(a, b),
             recommended=a.recommended,
         )
+
+
+def _of_both(a: LossSpec, b: LossSpec) -> Literal["", "mined", "always"]:
+    """Return what a sum does with a memory: a loss with weights of classes leaves it to the other one."""
+    takes = {loss.memory for loss in (a, b) if loss.needs_pairs}
+    return "" if "" in takes or not takes else "mined" if "mined" in takes else "always"
 
 
 class Losses(Catalog[LossSpec]):

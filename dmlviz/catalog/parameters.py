@@ -185,6 +185,8 @@ class LossSpec(Spec):
     needs_classes: Whether it owns weights for each class, and so must know how many there are.
     on_sphere: Whether it looks at directions only.
     by_number: Whether labels are numbers in an order for it: two classes are the more alike the nearer they are.
+    memory: Whether an image may be compared with a memory of earlier batches, too: a loss whose terms belong to one
+        anchor each. "mined": where a miner selects them, as without one they are too many.
     recommended: TrainConfig fields with the values that this loss trains well with; they replace the usual defaults.
     in_dimensions: By the embedding's dimensions, what is recommended beyond that; its "loss_params" are parameters of
         the loss.
@@ -215,6 +217,7 @@ class LossSpec(Spec):
     needs_classes: bool = False
     on_sphere: bool = False
     by_number: bool = False
+    memory: Literal["", "mined", "always"] = ""
     recommended: Mapping[str, Any] = field(default_factory=dict)
     in_dimensions: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     without_labels: Mapping[str, Any] = field(default_factory=dict)

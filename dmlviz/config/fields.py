@@ -11,6 +11,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
 from dmlviz.catalog.parameters import TABLES, Catalog
+from dmlviz.config.rules import takes_memory
 from dmlviz.config.training import TrainConfig
 from dmlviz.storage.text import counted
 
@@ -133,6 +134,10 @@ _CODE: Mapping[str, Mapping[str, Any]] = {
     "embedding_dim": {
         "options": lambda s: {number: str(number) for number in sorted({*DIMENSIONS, s.embedding_dim})},
         "short": lambda s: f"{s.embedding_dim}-d {'sphere' if s.normalize else 'free'}",
+    },
+    "memory": {
+        "has_meaning": lambda s: s.memory or takes_memory(s),
+        "short": lambda s: f"memory of {s.memory:,}" if s.memory else "",
     },
     # The command line goes on beyond this.
     "steps": {"most": lambda s: max(20_000, s.steps), "short": lambda s: counted(s.steps, "step")},

@@ -141,6 +141,18 @@ def _compares(config: TrainFields, by_class: bool) -> bool:
     return config.loss_spec.needs_pairs and config.sampler_spec.by_class == by_class
 
 
+def takes_memory(config: TrainFields) -> bool:
+    """Return whether what these settings compare may be compared with a memory of earlier batches, too."""
+    memory = config.loss_spec.memory
+    return memory == "always" or (memory == "mined" and config.miner is not None)
+
+
+def _no_memory(config: TrainFields) -> str:
+    why = "compares a memory where a miner selects" if config.loss_spec.memory else "compares images of a batch alone"
+    use = "choose a miner" if config.loss_spec.memory else "choose another loss, as nt_xent or triplet"
+    return f"{config.loss} {why}; got memory = {config.memory}: use no memory, or {use}."
+
+
 def _usual(name: str) -> Any:
     return TrainFields.model_fields[name].default
 
@@ -290,6 +302,21 @@ RULES = (
         _other_tuples,
         gives_way=("miner", "miner_params"),
         to=("loss",),
+    ),
+    Rule(lambda s: s.memory and not takes_memory(s), _no_memory, gives_way=("memory",), to=("loss", "miner")),
+    Rule(
+        lambda s: s.memory and s.sampler_spec.tuple_kind,
+        "{sampler} makes the {sampler_spec.tuple_kind} itself, of one batch; got memory = {memory}: use no memory, or "
+        "another sampler.",
+        gives_way=("memory",),
+        to=("sampler",),
+    ),
+    Rule(
+        lambda s: s.memory and s.second_labels,
+        "A memory keeps the class of an image, not its {second_labels}; got memory = {memory}: use no memory, or no "
+        "second_labels.",
+        gives_way=("memory",),
+        to=("second_labels",),
     ),
     Rule(
         lambda s: s.effective_batch_size * s.views > MAX_BATCH_SIZE,

@@ -22,7 +22,7 @@ def words_of_strengths(augmentation: Mapping[str, float]) -> str:
 
 
 def views_note(config: TrainFields) -> str:
-    """Return sentences on labels, views, augmentation, projection head and backbone; empty for most trainings."""
+    """Return sentences on labels, views, augmentation, head, memory and backbone; empty for most trainings."""
     strengths = words_of_strengths(config.augmentation)
     notes = []
     if not config.use_labels:
@@ -35,6 +35,11 @@ def views_note(config: TrainFields) -> str:
         notes.append(
             f"The loss sees a {config.projection_dim}-d projection; scores and maps are of the "
             f"{config.embedding_dim}-d embedding before it."
+        )
+    if config.memory:
+        notes.append(
+            f"Each image was also compared with up to {config.memory:,} embeddings of earlier batches; “What the loss "
+            "sees” draws the batch alone."
         )
     if config.unfrozen_blocks:
         blocks = "The last block" if config.unfrozen_blocks == 1 else f"The last {config.unfrozen_blocks} blocks"
@@ -78,7 +83,7 @@ class TrainConfig(TrainFields):
         {
             *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
             *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm", "second_labels"),
-            *("decay_epochs", "decay_factor"),
+            *("decay_epochs", "decay_factor", "memory"),
         }
     )
 

@@ -100,6 +100,14 @@ class TrainFields(Config):
     miner: str | None = Field(default=None, description="miner (default: all pairs or triplets of the batch)")
     miner_params: dict[str, Any] = Field(default_factory=dict, description="miner parameters")
 
+    memory: int = Field(
+        default=0,
+        ge=0,
+        le=65_536,
+        description="embeddings of earlier batches that the images of a batch are compared with, too: a cross-batch "
+        "memory; 0: none",
+    )
+
     sampler: str = Field(default="balanced", description="batch sampler")
     classes_per_batch: int = Field(default=10, ge=1, le=1000, description="classes per balanced batch (P)")
     images_per_class: int = Field(default=16, ge=1, le=1000, description="images per class in a balanced batch (K)")

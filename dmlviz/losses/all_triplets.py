@@ -23,10 +23,10 @@ _SOFTPLUS_ACTIVE = -4.6002
 
 def hinge_sum(
     batch: LossBatch,
-    bounds: Float[Tensor, "n n"],
-    distances: Float[Tensor, "n n"],
+    bounds: Float[Tensor, "n columns"],
+    distances: Float[Tensor, "n columns"],
     reduction: str,
-    weights: Float[Tensor, "n n"] | None = None,
+    weights: Float[Tensor, "n columns"] | None = None,
 ) -> SummedTerms:
     """Sum w_ap · [b_ap − d_an]₊ over all triplets, b and w given for every positive pair (w = 1 where left out).
 
@@ -45,14 +45,14 @@ def hinge_sum(
     k = pairs.flat(reached)
 
     n = len(batch)
-    stops = weight.new_zeros(n, n + 1).index_put((pairs.a, k), weight, accumulate=True)
+    stops = weight.new_zeros(n, distances.shape[1] + 1).index_put((pairs.a, k), weight, accumulate=True)
     reaching = stops[:, 1:].flip(1).cumsum(1).flip(1)  # column r: weight of the pairs with k > r
     pull = torch.zeros_like(distances).scatter(1, ranking.index, reaching)
     total = _sum_float64(weight * bound * k) - _sum_float64(pull * distances)
     return SummedTerms(total.to(distances.dtype), ranking.count[pairs.a].sum(), k.sum(), reduction)
 
 
-def softplus_sum(batch: LossBatch, distances: Float[Tensor, "n n"], reduction: str) -> SummedTerms:
+def softplus_sum(batch: LossBatch, distances: Float[Tensor, "n columns"], reduction: str) -> SummedTerms:
     """Sum log(1 + e^{d_ap − d_an}) over all triplets."""
     if is_transformed(batch.positive):
         return _one_positive_at_a_time(batch, lambda p: softplus(distances[:, p, None] - distances), reduction)

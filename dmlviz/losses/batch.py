@@ -45,6 +45,16 @@ class LossBatch:
         return clamp_range(self.embeddings)
 
     @property
+    def memory(self) -> Tensor | None:
+        """Embeddings of earlier batches (m × d), which all masks and matrices have columns of, too; None for none."""
+        return self.shared.memory and self.shared.memory.embeddings
+
+    @property
+    def candidates(self) -> Tensor:
+        """The embeddings that the columns of all matrices belong to: the batch's, and after them a memory's."""
+        return self.x if self.memory is None else torch.cat([self.x, self.memory.to(self.x.dtype)])
+
+    @property
     def same_class(self) -> Tensor:
         """The mask of pairs of one class (n × n), each image with itself included."""
         return self.shared.same_class
@@ -57,7 +67,7 @@ class LossBatch:
     @cached_property
     def _masks(self) -> tuple[Tensor, Tensor]:
         if isinstance(self.listed, Pairs):
-            return pair_masks(self.listed, len(self))
+            return pair_masks(self.listed, *self.same_class.shape)
         return self.same_class & self.off_diagonal, ~self.same_class
 
     @property
@@ -134,13 +144,13 @@ class LossBatch:
         """Return what a pair loss runs over: values of the matrix, which of them are positive, which count (None: all).
 
         A pair counts once, and both ways round when its value depends on which image is the anchor (`directed`). All
-        are vectors, but n × n where every pair of the batch counts both ways round.
+        are vectors, but n × n where every pair of the batch counts both ways round, or a memory adds to them.
         """
         if isinstance(self.listed, Pairs):
             rows, columns, same = self._mined_pairs(directed)
-            places = rows * len(self) + columns
-        elif directed:
-            return matrix, self.same_class, self.off_diagonal
+            places = rows * matrix.shape[1] + columns
+        elif directed or self.memory is not None:
+            return matrix, self.same_class, self.off_diagonal if directed else self.off_diagonal.triu()
         else:
             places = _upper_triangle(len(self), self.labels.device)
             same = self.same_class.reshape(-1).index_select(0, places)
@@ -162,7 +172,8 @@ class LossBatch:
         rows, columns = torch.cat([a, b]), torch.cat([p, n])
         same = torch.arange(len(rows), device=rows.device) < len(a)
         if directed and not isinstance(self.listed, AnchoredPairs):
-            return torch.cat([rows, columns]), torch.cat([columns, rows]), same.repeat(2)
+            back = columns < len(self)  # an image of a memory is no anchor
+            return torch.cat([rows, columns[back]]), torch.cat([columns, rows[back]]), torch.cat([same, same[back]])
         return rows, columns, same
 
 

@@ -173,7 +173,7 @@ class LogisticPair(Loss):
 
     def terms(self, batch: LossBatch) -> Terms:
         """Return a term for each pair."""
-        products = batch.x @ batch.x.T
+        products = batch.x @ batch.candidates.T
         o, same, counts = batch.pairs(self.gain * products + self.bias)
 
         def numbers() -> Numbers:
@@ -232,7 +232,7 @@ class HingePair(Loss):
         """Return a term for each pair, in both directions."""
         kind = batch.x.dtype
         first = batch.x @ self.first.to(kind) + self.hidden_bias.to(kind)
-        second, score = batch.x @ self.second.to(kind), self.score.to(kind)
+        second, score = batch.candidates @ self.second.to(kind), self.score.to(kind)
         function = _Decisions.forward if is_transformed(first, second, score) else _Decisions.apply
         scores = function(first, second, score) + self.bias.to(kind)
         o, same, counts = batch.pairs(scores, directed=True)

@@ -132,7 +132,8 @@ def ranked_list(
     L_P is a mean of d − (α − m) over the positives beyond α − m, L_N one of α − d over the negatives within α, by
     weights e^{T·…} of the same differences. These have a gradient, as in pytorch-metric-learning; the paper holds them.
     """
-    d = distance_matrix(l2_normalize(batch.embeddings))
+    memory = None if batch.memory is None else l2_normalize(batch.memory)
+    d = distance_matrix(l2_normalize(batch.embeddings), memory=memory)
 
     def mean(beyond: Tensor, side: Tensor, temperature: float) -> Tensor:
         wrong = side & (beyond > 0)

@@ -154,6 +154,9 @@ def nt_xent(batch: LossBatch, *, temperature: float, reduction: str) -> Terms:
             "negatives": batch.negative.sum(dim=1, keepdim=True),
         }
 
+    if batch.memory is not None:  # most of what it holds is negative
+        a, p = batch.positive.nonzero(as_tuple=True)
+        return Terms(softplus(negatives[a] - s[a, p]), None, reduction, smooth=True)
     return Terms(softplus(negatives[:, None] - s), batch.positive, reduction, smooth=True, numbers=numbers)
 
 
@@ -195,7 +198,7 @@ def hyperbolic_contrastive(
     Ermolov et al. 2022, their eq. 6: nt_xent with the distance in the hyperbolic space, where the exponential map
     brings the embeddings. There, an image has one positive, and batches are compared view by view.
     """
-    d = poincare_distance(batch.embeddings, curvature, radius)
+    d = poincare_distance(batch.embeddings, curvature, radius, batch.memory)
     near = -d / temperature
     negatives = masked_logsumexp(near, batch.negative)
 
@@ -244,7 +247,7 @@ def nca(batch: LossBatch, *, log: bool, scale: float, reduction: str) -> Terms:
 
 def _odds(near: Tensor, batch: LossBatch) -> tuple[Tensor, Tensor]:
     """Return the log odds log (1 − p)/p of each anchor, and the mask of those that have a positive."""
-    if batch.listed is None and not is_transformed(near, batch.positive):
+    if batch.listed is None and batch.memory is None and not is_transformed(near, batch.positive):
         odds, *_ = _Odds.apply(near, batch.positive)
         if odds is not None:
             return odds, torch.ones_like(odds, dtype=torch.bool)

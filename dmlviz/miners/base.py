@@ -32,14 +32,14 @@ class MinerBatch:
         self.generator = generator
 
     @cached_property
-    def negative(self) -> Bool[Tensor, "n n"]:
+    def negative(self) -> Bool[Tensor, "n columns"]:
         """True where row and column are of different classes."""
         return ~self.shared.same_class
 
     @cached_property
-    def positive(self) -> Bool[Tensor, "n n"]:
+    def positive(self) -> Bool[Tensor, "n columns"]:
         """True where row and column are different images of one class."""
-        return self.shared.same_class.clone().fill_diagonal_(False)
+        return self.shared.same_class & self.shared.off_diagonal
 
     @cached_property
     def positive_pairs(self) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
@@ -47,11 +47,11 @@ class MinerBatch:
         a, p = self.positive.nonzero(as_tuple=True)
         return a, p
 
-    def distances(self, kind: str) -> Float[Tensor, "n n"]:
+    def distances(self, kind: str) -> Float[Tensor, "n columns"]:
         """Return the "euclidean", "sqeuclidean" or "cosine" distances; shared with the loss, so read-only."""
         return self.shared.distances(kind)
 
-    def cosine(self) -> Float[Tensor, "n n"]:
+    def cosine(self) -> Float[Tensor, "n columns"]:
         """Return the cosines; shared with the loss, so read-only."""
         return self.shared.cosine()
 

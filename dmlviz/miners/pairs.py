@@ -9,7 +9,7 @@ from dmlviz.miners.tuples import AnchoredPairs, Pairs, fixed_pairs
 from dmlviz.ops.fixed_path import on_fixed_path
 
 
-def _upper_triangle(mask: Bool[Tensor, "n n"]) -> tuple[Tensor, Tensor]:
+def _upper_triangle(mask: Bool[Tensor, "n columns"]) -> tuple[Tensor, Tensor]:
     first, second = mask.triu(1).nonzero(as_tuple=True)
     return first, second
 

@@ -93,7 +93,7 @@ def distance_weighted(batch: MinerBatch, *, cutoff: float, nonzero_cutoff: float
     return Triplets(pairs.a, pairs.p, negatives)
 
 
-def _log_density(distances: Float[Tensor, "n n"], dimensions: int) -> Float[Tensor, "n n"]:
+def _log_density(distances: Float[Tensor, "n columns"], dimensions: int) -> Float[Tensor, "n columns"]:
     opposite = (1 - distances.square() / 4).clamp(min=1e-9)  # below 3 dimensions the density has a pole here
     return (dimensions - 2) * distances.log() + (dimensions - 3) / 2 * opposite.log()
 
@@ -123,7 +123,7 @@ def _complete_anchors(batch: MinerBatch) -> Int[Tensor, " anchors"]:
     return (batch.positive.any(1) & batch.negative.any(1)).nonzero().squeeze(1)
 
 
-def _nearest(distances: Float[Tensor, "n n"], mask: Tensor) -> Int[Tensor, " n"]:
+def _nearest(distances: Float[Tensor, "n columns"], mask: Tensor) -> Int[Tensor, " n"]:
     if not len(distances):
         return torch.empty(0, dtype=torch.int64, device=distances.device)
     return finite(distances).masked_fill_(~mask, torch.inf).argmin(1)

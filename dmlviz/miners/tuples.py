@@ -104,28 +104,45 @@ def as_pairs(triplets: Triplets) -> AnchoredPairs:
     return AnchoredPairs(a, p, a, n)
 
 
-def pair_masks(pairs: Pairs, size: int) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
+def tuples_within(tuples: Pairs | Triplets | None, size: int) -> Pairs | Triplets | None:
+    """Return the tuples of the first `size` images alone, without those of a memory."""
+    if isinstance(tuples, Triplets):
+        kept = (tuples.p < size) & (tuples.n < size)
+        return Triplets(*(index[kept] for index in tuples))
+    if isinstance(tuples, Pairs):
+        positive, negative = tuples.p < size, tuples.n < size
+        return type(tuples)(tuples.a[positive], tuples.p[positive], tuples.b[negative], tuples.n[negative])
+    return None
+
+
+def pair_masks(
+    pairs: Pairs, size: int, columns: int = 0
+) -> tuple[Bool[Tensor, "n columns"], Bool[Tensor, "n columns"]]:
     """Convert pairs to masks.
 
     Args:
         pairs: Selected pairs; an undirected pair counts for both of its images, an anchored one for its anchor only.
         size: Number of images in the batch, n.
+        columns: n + m with a memory of m images.
 
     Returns:
-        Two n × n masks: row i marks the selected positives, and the selected negatives, of image i.
+        Two n × n masks, n × (n + m) with a memory: row i marks the selected positives, and the selected negatives, of
+        image i.
     """
-    masks = []
+    masks, columns = [], columns or size
     if isinstance(pairs, FixedPairs):
         for first, second, kept in zip(
             pairs[::2], pairs[1::2], pairs.kept.split([len(pairs.a), len(pairs.b)]), strict=True
         ):
-            times = torch.zeros(size, size, device=first.device).index_put(
+            times = torch.zeros(size, columns, device=first.device).index_put(
                 (first, second), kept.float(), accumulate=True
             )
             masks.append(times > 0)
         return masks[0], masks[1]
     for first, second in ((pairs.a, pairs.p), (pairs.b, pairs.n)):
-        mask = torch.zeros(size, size, dtype=torch.bool, device=first.device)
+        mask = torch.zeros(size, columns, dtype=torch.bool, device=first.device)
         mask[first, second] = True
-        masks.append(mask if isinstance(pairs, AnchoredPairs) else mask | mask.T)
+        if not isinstance(pairs, AnchoredPairs):
+            mask[:, :size] |= mask[:, :size].T.clone()
+        masks.append(mask)
     return masks[0], masks[1]

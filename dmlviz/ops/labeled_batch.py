@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +17,14 @@ from dmlviz.ops.pairwise import cosine_distance, cosine_matrix, distance_matrix
 _WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 
 
+class Memory(NamedTuple):
+    """Embeddings of earlier batches (m × d, without a graph), their labels, and which images they are of (m each)."""
+
+    embeddings: Tensor
+    labels: Tensor
+    images: Tensor
+
+
 class LabeledBatch:
     """Embeddings and labels of a batch, with its masks and matrices, each computed once.
 
@@ -26,6 +34,8 @@ class LabeledBatch:
     Args:
         embeddings: Embeddings (n × d), a tensor of floats.
         labels: Whole numbers or texts (n), as `read_labels` takes them.
+        memory: What the images of the batch are compared with, too: masks and matrices are n × (n + m) then.
+        images: Which images the embeddings are of (n), needed with a memory: none is compared with itself.
 
     Attributes:
         labels: The class of each embedding (n, int64).
@@ -41,9 +51,12 @@ class LabeledBatch:
         ([[0.0, 5.0], [5.0, 0.0]], [[True, False], [False, True]])
     """
 
-    def __init__(self, embeddings: Any, labels: Any) -> None:
+    def __init__(
+        self, embeddings: Any, labels: Any, memory: Memory | None = None, images: Tensor | None = None
+    ) -> None:
         self.embeddings = _check(embeddings)
         self.labels, self.numbered = _numbers(labels, self.embeddings)
+        self.memory, self._images = memory, images
         self._matrices: dict[str, Tensor] = {}
         self.second: LabeledBatch | None = None
 
@@ -56,16 +69,20 @@ class LabeledBatch:
         return len(self.labels)
 
     @cached_property
-    def same_class(self) -> Bool[Tensor, "n n"]:
+    def same_class(self) -> Bool[Tensor, "n columns"]:
         """True where row and column are of one class, the diagonal included."""
-        return self.labels[:, None] == self.labels
+        others = self.labels if self.memory is None else torch.cat([self.labels, self.memory.labels])
+        return self.labels[:, None] == others
 
     @cached_property
-    def off_diagonal(self) -> Bool[Tensor, "n n"]:
+    def off_diagonal(self) -> Bool[Tensor, "n columns"]:
         """True but for each image with itself."""
-        return ~torch.eye(len(self), dtype=torch.bool, device=self.labels.device)
+        own = ~torch.eye(len(self), dtype=torch.bool, device=self.labels.device)
+        if self.memory is None or self._images is None:
+            return own
+        return torch.cat([own, self._images[:, None] != self.memory.images], dim=1)
 
-    def distances(self, kind: str) -> Float[Tensor, "n n"]:
+    def distances(self, kind: str) -> Float[Tensor, "n columns"]:
         """Return the "euclidean", "sqeuclidean" or "cosine" distances; the diagonal is exactly 0."""
         if kind == "cosine":
             return cosine_distance(self.cosine())
@@ -75,9 +92,9 @@ class LabeledBatch:
             return self.distances("euclidean").square()
         if kind == "euclidean" and kind not in known and "sqeuclidean" in known and not self._needs_graph:
             return self.distances("sqeuclidean").sqrt()
-        return self._once(kind, lambda x: distance_matrix(x, kind))
+        return self._once(kind, lambda x, memory: distance_matrix(x, kind, memory))
 
-    def cosine(self) -> Float[Tensor, "n n"]:
+    def cosine(self) -> Float[Tensor, "n columns"]:
         """Return the cosines, 0 for a zero embedding."""
         return self._once("cosine", cosine_matrix)
 
@@ -89,11 +106,11 @@ class LabeledBatch:
     def _may_need_graph(self) -> bool:
         return self.embeddings.requires_grad or is_transformed(self.embeddings)
 
-    def _once(self, name: str, compute: Callable[[Tensor], Tensor]) -> Tensor:
+    def _once(self, name: str, compute: Callable[[Tensor, Tensor | None], Tensor]) -> Tensor:
         if name not in self._matrices:
             # The miner asks first, without gradient; the loss then needs the graph.
             with torch.set_grad_enabled(self._may_need_graph):
-                self._matrices[name] = compute(self.embeddings)
+                self._matrices[name] = compute(self.embeddings, self.memory and self.memory.embeddings)
         matrix = self._matrices[name]
         return matrix if self._needs_graph else matrix.detach()
 

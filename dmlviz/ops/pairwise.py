@@ -175,26 +175,32 @@ def safe_sqrt(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     return x.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
 
 
-def distance_matrix(x: Float[Tensor, "n d"], kind: str = "euclidean") -> Float[Tensor, "n n"]:
-    """Return the pairwise distances of the rows.
+def distance_matrix(
+    x: Float[Tensor, "n d"], kind: str = "euclidean", memory: Float[Tensor, "m d"] | None = None
+) -> Float[Tensor, "n columns"]:
+    """Return the pairwise distances of the rows, and after them those to the rows of a memory.
 
     Args:
         x: Points (n × d).
         kind: "euclidean", "sqeuclidean" or "cosine" (1 − cosine).
+        memory: More points (m × d).
 
     Returns:
-        n × n; the diagonal is exactly 0, and so is the gradient between equal points.
+        n × n, or n × (n + m); the diagonal is exactly 0, and so is the gradient between equal points.
 
     Example:
         >>> distance_matrix(torch.tensor([[0.0, 0.0], [3.0, 4.0]])).tolist()
         [[0.0, 5.0], [5.0, 0.0]]
     """
     if kind == "cosine":
-        return cosine_distance(cosine_matrix(x))
-    return _distance(clamp_range(x), None, kind)
+        return cosine_distance(cosine_matrix(x, memory))
+    own = _distance(clamp_range(x), None, kind)
+    return own if memory is None else torch.cat([own, cross_distance(x, memory, kind)], dim=1)
 
 
-def poincare_distance(x: Float[Tensor, "n d"], curvature: float, radius: float) -> Float[Tensor, "n n"]:
+def poincare_distance(
+    x: Float[Tensor, "n d"], curvature: float, radius: float, memory: Float[Tensor, "m d"] | None = None
+) -> Float[Tensor, "n columns"]:
     """Return the distances in the Poincaré ball of the rows, brought there by the exponential map at its center.
 
     A row v, cut to the length `radius`, is at the distance 2‖v‖ from the center. Distances follow from lengths a, b and
@@ -205,15 +211,17 @@ def poincare_distance(x: Float[Tensor, "n d"], curvature: float, radius: float) 
         x: Points of the Euclidean space (n × d).
         curvature: c > 0; the ball's radius is 1/√c.
         radius: Greatest length of a row.
+        memory: More points (m × d).
 
     Returns:
-        n × n; the diagonal is exactly 0, and so is the gradient between equal points.
+        n × n, or n × (n + m); the diagonal is exactly 0, and so is the gradient between equal points.
     """
     root = curvature**0.5
-    length = safe_norm(x).clamp_max(radius) * root
-    apart = distance_matrix(l2_normalize(x), "sqeuclidean")
-    wide = _sinh(2 * length)
-    half = safe_sqrt(_sinh(length[:, None] - length).square() + wide[:, None] * wide * apart / 4)
+    points = x if memory is None else torch.cat([x, memory.to(x.dtype)])
+    length = safe_norm(points).clamp_max(radius) * root
+    apart = distance_matrix(l2_normalize(x), "sqeuclidean", None if memory is None else l2_normalize(memory))
+    wide, own = _sinh(2 * length), length[: len(x), None]
+    half = safe_sqrt(_sinh(own - length).square() + wide[: len(x), None] * wide * apart / 4)
     # asinh, accurate for small numbers too, in operations that a page knows
     distance: Tensor = 2 / root * torch.log1p(half + half.square() / (1 + (1 + half.square()).sqrt()))
     return distance
@@ -223,14 +231,17 @@ def _sinh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     return (torch.expm1(x) - torch.expm1(-x)) / 2
 
 
-def cosine_matrix(x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
-    """Return the pairwise cosines of the rows (n × n), 0 for a zero row."""
-    return cross_cosine(x, None)
+def cosine_matrix(x: Float[Tensor, "n d"], memory: Float[Tensor, "m d"] | None = None) -> Float[Tensor, "n columns"]:
+    """Return the pairwise cosines of the rows (n × n), 0 for a zero row; then those with the rows of a memory."""
+    with without_autocast(x.device):
+        x = l2_normalize(x)
+        own = x @ x.T
+        return own if memory is None else torch.cat([own, x @ l2_normalize(memory).to(x.dtype).T], dim=1)
 
 
-def cosine_distance(cosine: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+def cosine_distance(cosine: Float[Tensor, "n columns"]) -> Float[Tensor, "n columns"]:
     """Return 1 − cosine, with zeros on the diagonal."""
-    return (1 - cosine).masked_fill(torch.eye(len(cosine), dtype=torch.bool, device=cosine.device), 0.0)
+    return (1 - cosine).masked_fill(torch.eye(*cosine.shape, dtype=torch.bool, device=cosine.device), 0.0)
 
 
 def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str = "euclidean") -> Float[Tensor, "n m"]:
@@ -241,11 +252,11 @@ def cross_distance(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"], kind: str =
     return _distance(clamp_range(x).to(dtype), clamp_range(y).to(dtype), kind)
 
 
-def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"] | None) -> Float[Tensor, "n m"]:
-    """Return the cosines (n × m) between the rows of `x` and those of `y`; of `x` with itself when `y` is None."""
+def cross_cosine(x: Float[Tensor, "n d"], y: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
+    """Return the cosines (n × m) between the rows of `x` and those of `y`."""
     with without_autocast(x.device):
         x = l2_normalize(x)
-        return x @ (x if y is None else l2_normalize(y).to(x.dtype)).T
+        return x @ l2_normalize(y).to(x.dtype).T
 
 
 def _distance(x: Tensor, y: Tensor | None, kind: str) -> Tensor:
@@ -334,6 +345,8 @@ class _Distance(torch.autograd.Function):
             pull = pull + pull.T
             return torch.addmm(pull.sum(dim=1)[:, None] * a, pull, a, alpha=-1).to(x.dtype), None, None
         to_x = torch.addmm(pull.sum(dim=1)[:, None] * a, pull, b, alpha=-1)
+        if not ctx.needs_input_grad[1]:  # a memory's points
+            return to_x.to(x.dtype), None, None
         to_y = torch.addmm(pull.sum(dim=0)[:, None] * b, pull.T, a, alpha=-1)
         return to_x.to(x.dtype), to_y.to(y.dtype), None
 

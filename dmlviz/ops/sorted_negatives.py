@@ -20,8 +20,8 @@ class SortedNegatives:
         count: Number n of negatives.
     """
 
-    distance: Float[Tensor, "n n"]
-    index: Int[Tensor, "n n"]
+    distance: Float[Tensor, "n columns"]
+    index: Int[Tensor, "n columns"]
     count: Int[Tensor, " n"]
 
     def count_closer(self, bounds: Float[Tensor, "n k"]) -> Int[Tensor, "n k"]:
@@ -37,7 +37,7 @@ class SortedNegatives:
         return torch.minimum(positions, self.count[:, None])
 
 
-def sort_negatives(distances: Float[Tensor, "n n"], negative: Bool[Tensor, "n n"]) -> SortedNegatives:
+def sort_negatives(distances: Float[Tensor, "n columns"], negative: Bool[Tensor, "n columns"]) -> SortedNegatives:
     """Sort the negatives of each row by distance; NaN and infinite distances count as the largest float.
 
     Example:
@@ -51,7 +51,7 @@ def sort_negatives(distances: Float[Tensor, "n n"], negative: Bool[Tensor, "n n"
     return SortedNegatives(padded.gather(1, index), index, negative.sum(1))
 
 
-def finite(distances: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+def finite(distances: Float[Tensor, "n columns"]) -> Float[Tensor, "n columns"]:
     """Return a detached copy with NaN and infinity replaced by the largest float, so that infinity can mean "none"."""
     return torch.nan_to_num(distances.detach(), nan=torch.finfo(distances.dtype).max)
 
@@ -100,7 +100,7 @@ class PairTable:
         return table[self.a, self.slot]
 
 
-def pair_table(positive: Bool[Tensor, "n n"]) -> PairTable:
+def pair_table(positive: Bool[Tensor, "n columns"]) -> PairTable:
     """Return the pairs of a mask, row by row."""
     a, p = positive.nonzero(as_tuple=True)
     count = positive.sum(1)

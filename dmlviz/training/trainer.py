@@ -20,7 +20,7 @@ from dmlviz.errors import UserError
 from dmlviz.losses.base import Loss
 from dmlviz.metrics.probes import MAX_PROBED, probe_scores
 from dmlviz.miners.offline import OfflineHard
-from dmlviz.miners.tuples import Pairs, Triplets
+from dmlviz.miners.tuples import Pairs, Triplets, tuples_within
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned, forward_chunk, trained_state
 from dmlviz.nets.models import freeze_batch_norm, projection_head
 from dmlviz.ops.labeled_batch import LabeledBatch
@@ -31,6 +31,7 @@ from dmlviz.training import sampling
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.batch_recorder import BatchRecorder
 from dmlviz.training.labeled_images import Augmentation, LabeledImages
+from dmlviz.training.memory import CrossBatchMemory
 from dmlviz.training.optimizers import Precision, build_optimizer, build_schedule
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
 from dmlviz.training.validation_loss import NAME as HEAD_ACCURACY
@@ -102,6 +103,7 @@ class Trainer:
         )
         self.loss = loss.to(device)
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
+        self.memory = CrossBatchMemory(config.memory, config.steps) if config.memory else None
         unfrozen = self.net.unfrozen if isinstance(self.net, FineTunedNet) else ()
         self.optimizer = build_optimizer(config, self.trained, self.loss, unfrozen)
         self.schedule = build_schedule(config, self.optimizer, len(self.train_images))
@@ -181,16 +183,20 @@ class Trainer:
         batch = LabeledBatch(embeddings.float(), labels)
         if self.second_labels is not None:
             batch.add_labels(self.second_labels[indices])
-        tuples = self.miner.mine(batch) if self.miner is not None else self._sampled(batch.labels)
-        loss = self.loss.compute(batch, tuples)
+        compared = batch if self.memory is None else self.memory.beside(batch.embeddings, labels, indices)
+        tuples = self.miner.mine(compared) if self.miner is not None else self._sampled(batch.labels)
+        loss = self.loss.compute(compared, tuples)
         stats = torch.stack([each.float() for each in batch_stats(batch, loss, self.loss).values()])
         value, active, within, between, terms = stats.tolist()
         self.recorder = None
         if record:
-            recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, tuples, self.loss, pixels)
+            within = tuples_within(tuples, len(batch))
+            recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, within, self.loss, pixels)
             self.recorder = recorder, inputs, self.precision.gradient_scale
         if math.isfinite(value) and self.precision.update(loss, self.optimizer):
             self.loss.after_step(batch)
+            if self.memory is not None:
+                self.memory.keep(step, batch.embeddings, labels, indices)
             self.schedule.step()
         return StepStats(value, active, within, between, len(batch), terms)
 

@@ -109,6 +109,11 @@ def gather() -> list[Oracle]:
     return rows
 
 
+def _takes_whole_batches(row: Oracle) -> bool:
+    """Whether another library's loss, which compares every image of its input with every other, is the oracle."""
+    return row.peer.__qualname__.startswith("peer.") or "pml" in row.peer.__code__.co_names
+
+
 ORACLES = gather()
 # Which rows a test with an argument of this name runs over.
 ROWS: dict[str, Callable[[Oracle], bool]] = {
@@ -118,6 +123,9 @@ ROWS: dict[str, Callable[[Oracle], bool]] = {
     "movable": lambda row: "translation" in row.unchanged_by,
     "stretchable": lambda row: "scaling" in row.unchanged_by,
     "weightless": lambda row: not list(row.build().parameters()) and not losses.LOSSES[row.name].by_number,
+    "remembering": lambda row: (
+        losses.LOSSES[row.name].memory and row.name != "weighted_sum" and not _takes_whole_batches(row)
+    ),
     "at_its_own_distance": lambda row: "distance" not in row.params,
 }
 

@@ -66,7 +66,7 @@ def distance_logistic(margin):
 def both_ways(case, listed):
     """Pairs for a formula in which the first image is the anchor."""
     anchored = type(case.tuples).__name__ == "AnchoredPairs"
-    return list(listed) if anchored else [*listed, *((j, i) for i, j in listed)]
+    return list(listed) if anchored else [*listed, *((j, i) for i, j in listed if j in case.anchors)]
 
 
 def snr(regularizer, pos_margin=0.0, margin=1.0, how=mean):

@@ -81,7 +81,7 @@ def ranked_list(alpha, margin, positive_temperature, negative_temperature, balan
     def compute(case, _):
         terms = []
         for a in case.anchors:
-            d = [(2 - 2 * case.s(a, j)).sqrt() if j != a else None for j in case.anchors]
+            d = [(2 - 2 * case.s(a, j)).sqrt() if j != a else None for j in range(len(case.labels))]
             pull = weighted([d[p] - (alpha - margin) for p in case.positives(a)], positive_temperature)
             push = weighted([alpha - d[n] for n in case.negatives(a)], negative_temperature)
             terms.append((1 - balance) * pull + balance * push)

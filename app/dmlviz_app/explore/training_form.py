@@ -178,6 +178,7 @@ class _Form:
         if self.config.sampler_spec.by_class:
             self.row("classes_per_batch", "images_per_class")
         self.field("batch_size")
+        self.field("memory")
 
     def views(self) -> None:
         """Render whether labels are used, the views of each image, and the strengths of the augmentation."""
