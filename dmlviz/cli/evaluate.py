@@ -26,6 +26,9 @@ def evaluate(
     run: Annotated[str | None, RUN] = None,
     runs: RunsFolder = None,
     confusion: Annotated[bool, typer.Option("--confusion", help="also print the confusion matrix")] = False,
+    rerank: Annotated[
+        bool, typer.Option("--rerank", help="also re-rank by k-reciprocal neighbors, and print the scores beside")
+    ] = False,
     crops: Annotated[
         int | None,
         typer.Option(
@@ -59,15 +62,15 @@ def evaluate(
     if crops is not None and query is not None:
         raise UserError("--crops goes with a run, whose net embeds the crops; got --query: leave one of them out.")
     if query is not None:
-        _evaluate_files(query, gallery, camera, confusion, json_file)
+        _evaluate_files(query, gallery, camera, confusion, rerank, json_file)
     elif gallery is not None or camera is not None:
         raise UserError("--gallery and --camera go with --query FILE; got a run: leave them out, or give files only.")
     else:
-        _evaluate_run(str(run), runs, confusion, crops, data, json_file)
+        _evaluate_run(str(run), runs, confusion, rerank, crops, data, json_file)
 
 
 def _evaluate_files(
-    query: Path, gallery: Path | None, camera: str | None, confusion: bool, json_file: Path | None
+    query: Path, gallery: Path | None, camera: str | None, confusion: bool, rerank: bool, json_file: Path | None
 ) -> None:
     from dmlviz import metrics
     from dmlviz.data.search_files import read_search_files
@@ -95,6 +98,9 @@ def _evaluate_files(
         }
     results: dict[str, Any] = {"scores": metrics.evaluate(queries.embeddings, queries.labels, **arrays)}
     console.print(_score_table(results["scores"]))
+    if rerank:
+        results["reranked"] = metrics.reranked(queries.embeddings, queries.labels, **arrays)
+        console.print(_reranked_table(results))
     if confusion:
         names, counts = metrics.confusion(queries.embeddings, queries.labels, **arrays)
         results["confusion"] = {"classes": [files.classes[name] for name in names], "counts": counts.tolist()}
@@ -103,7 +109,13 @@ def _evaluate_files(
 
 
 def _evaluate_run(
-    run: str, runs: Path | None, confusion: bool, crops: int | None, data: Path | None, json_file: Path | None
+    run: str,
+    runs: Path | None,
+    confusion: bool,
+    rerank: bool,
+    crops: int | None,
+    data: Path | None,
+    json_file: Path | None,
 ) -> None:
     from dmlviz import metrics
 
@@ -123,6 +135,9 @@ def _evaluate_run(
         "scores": scores | {key: value for key, value in source.metrics.items() if key not in scores}
     }
     console.print(_score_table(results["scores"]))
+    if rerank:
+        results["reranked"] = metrics.reranked(embeddings, labels)
+        console.print(_reranked_table(results))
     if crops is not None:
         results["crops"] = _crop_scores(source, crops, scores, data)
         console.print(_crops_table(crops, results["crops"]))
@@ -147,6 +162,15 @@ def _crop_scores(run: Run, crops: int, single: dict[str, float], root: Path | No
         f"{crops} crops, {name}": metrics.evaluate(combine(vectors, name, run.config, reference), dataset.test.labels)
         for name in COMBINATIONS
     }
+
+
+def _reranked_table(results: dict[str, dict[str, float]]) -> Table:
+    table = Table(box=None, pad_edge=False, title="re-ranked by k-reciprocal neighbors (k1 = 20, k2 = 6, λ = 0.3)")
+    for name in ("", "before", "after"):
+        table.add_column(name, justify="right" if name else "left")
+    for key, after in results["reranked"].items():
+        table.add_row(key, format_score(key, results["scores"][key]), format_score(key, after))
+    return table
 
 
 def _crops_table(crops: int, columns: dict[str, dict[str, float]]) -> Table:

@@ -190,8 +190,8 @@ class Trainer:
         value, active, within, between, terms = stats.tolist()
         self.recorder = None
         if record:
-            within = tuples_within(tuples, len(batch))
-            recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, within, self.loss, pixels)
+            drawn = tuples_within(tuples, len(batch))
+            recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, drawn, self.loss, pixels)
             self.recorder = recorder, inputs, self.precision.gradient_scale
         if math.isfinite(value) and self.precision.update(loss, self.optimizer):
             self.loss.after_step(batch)

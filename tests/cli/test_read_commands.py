@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from dmlviz import metrics
 from dmlviz.cli.evaluate import _score_table
 from dmlviz.config import TrainConfig
 from dmlviz.runs.store import Runs
@@ -240,6 +241,16 @@ def test_a_run_may_be_given_by_its_title(trained, run_cli):
     folder, _ = trained
     run = Runs(folder).list()[0]
     assert run_cli("evaluate", run.title, "--runs", folder) == run_cli("evaluate", run.id, "--runs", folder)
+
+
+def test_evaluate_prints_the_scores_after_re_ranking_beside_those_before(trained, run_cli):
+    folder, _ = trained
+    run = Runs(folder).list()[0]
+    code, output, _ = run_cli("evaluate", run.id, "--rerank", "--runs", folder)
+    assert code == 0
+    row = next(line.split() for line in output.splitlines() if line.startswith("map_at_r") and len(line.split()) == 3)
+    assert row[1] == f"{run.metrics['map_at_r']:.4f}"
+    assert row[2] == f"{metrics.reranked(run.embeddings, run.labels)['map_at_r']:.4f}"
 
 
 def test_evaluate_prints_the_scores_of_crops_beside_those_of_one_image(trained, run_cli):
