@@ -65,6 +65,20 @@ def softplus_sum(batch: LossBatch, distances: Float[Tensor, "n columns"], reduct
     return SummedTerms(total, terms, pairs.flat(nearer).sum(), reduction, nonzero)
 
 
+def sum_of_sides(
+    batch: LossBatch, near: Float[Tensor, "n n"], far: Float[Tensor, "n n"], reduction: str
+) -> SummedTerms:
+    """Sum near_ap + far_an over all triplets: each pair counts as often as its anchor has others of the other kind."""
+    sides = []
+    for values, mask in ((near, batch.positive), (far, batch.negative)):
+        kept = torch.where(mask, values, 0.0)
+        sides.append((_sum_float64(kept, 1), mask.sum(1), (kept != 0).sum(1)))
+    (pull, positives, pulled), (push, negatives, pushed) = sides
+    total = (pull * negatives + push * positives).sum()
+    active = positives * negatives - (positives - pulled) * (negatives - pushed)
+    return SummedTerms(total.to(near.dtype), (positives * negatives).sum(), active.sum(), reduction)
+
+
 def _one_positive_at_a_time(batch: LossBatch, terms: Callable[[int], Tensor], reduction: str) -> SummedTerms:
     """Sum in O(n³) the terms of each image as a positive (n × n): where vmap maps over labels, none can be listed."""
     total, count, active = [], [], []
@@ -78,8 +92,8 @@ def _one_positive_at_a_time(batch: LossBatch, terms: Callable[[int], Tensor], re
     return SummedTerms(sums[0], sums[1], sums[2], reduction)
 
 
-def _sum_float64(values: Tensor) -> Tensor:
-    return values.sum(dtype=torch.float64) if values.device.type != "mps" else values.sum()
+def _sum_float64(values: Tensor, dim: int | None = None) -> Tensor:
+    return values.sum(dim, dtype=torch.float64) if values.device.type != "mps" else values.sum(dim)
 
 
 def _differences(distances: Tensor, negative: Tensor, pairs: PairTable) -> Iterator[Tensor]:

@@ -36,6 +36,16 @@ def triplet_ratio(batch: LossBatch, *, margin: float, distance: str, reduction: 
     return all_triplets.hinge_sum(batch, d + margin, d, reduction, weights=1 / (d + margin))
 
 
+@register_loss("triplet_two_terms")
+def triplet_two_terms(batch: LossBatch, *, margin: float, distance: str, reduction: str) -> Terms | SummedTerms:
+    """d_ap + [m − d_an]₊: the terms of the contrastive loss, over all triplets where no miner listed some."""
+    d = batch.distances(distance)
+    if isinstance(batch.listed, Triplets):
+        near, far = _mined_distances(d, batch.listed)
+        return _terms(near + (margin - far).relu(), batch.kept, reduction, lambda: _numbers(near, far, margin))
+    return all_triplets.sum_of_sides(batch, d, (margin - d).relu(), reduction)
+
+
 @register_loss("triplet_soft")
 def triplet_soft(batch: LossBatch, *, distance: str, reduction: str) -> Terms | SummedTerms:
     """log(1 + e^{d_ap − d_an}) (Hermans et al. 2017)."""

@@ -88,7 +88,7 @@ def _small_cnn(channels: int, size: int, embedding_dim: int) -> nn.Module:
 
 
 @registry.register("lenet")
-def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Module:
+def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Sequential:
     padding = 0 if size >= 16 else 2  # the classical net has none, but would reduce 8 × 8 pixels to nothing
     features = nn.Sequential(
         nn.Conv2d(channels, 32, 5, padding=padding),
@@ -105,6 +105,11 @@ def _lenet(channels: int, size: int, embedding_dim: int) -> nn.Module:
         nn.PReLU(),
         nn.Linear(256, embedding_dim),
     )
+
+
+@registry.register("lenet_prelu")
+def _lenet_prelu(channels: int, size: int, embedding_dim: int) -> nn.Module:
+    return nn.Sequential(*_lenet(channels, size, embedding_dim), nn.PReLU())
 
 
 @registry.register("linear")

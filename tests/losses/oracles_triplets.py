@@ -46,6 +46,10 @@ def ratio(margin):
     return lambda near, far: (1 - far / (margin + near)).relu()
 
 
+def two_terms(margin):
+    return lambda near, far: near + (margin - far).relu()
+
+
 def soft(near, far):
     return torch.log(1 + torch.exp(near - far))
 
@@ -162,6 +166,9 @@ ORACLES = [
     ("triplet_ratio", {}, mean_of(ratio(0.1)), MOVES),
     ("triplet_ratio", {"margin": 0.7, "reduction": "sum"}, total_of(ratio(0.7)), MOVES),
     ("triplet_ratio", {"distance": "sqeuclidean"}, mean_of(ratio(0.1), "sqeuclidean"), MOVES),
+    ("triplet_two_terms", {}, mean_of(two_terms(1)), MOVES),
+    ("triplet_two_terms", {"margin": 1.6, "reduction": "sum"}, total_of(two_terms(1.6)), MOVES),
+    ("triplet_two_terms", {"distance": "cosine"}, mean_of(two_terms(1), "cosine"), DIRECTIONS),
     ("triplet_soft", {}, mean_of(soft), MOVES),
     ("triplet_soft", {"reduction": "sum"}, total_of(soft), MOVES),
     ("triplet_soft", {"distance": "cosine"}, mean_of(soft, "cosine"), DIRECTIONS),

@@ -151,6 +151,15 @@ def triplet_ratio(x, y, margin=0.1):
     return loss[valid].mean()
 
 
+def triplet_two_terms(x, y, margin=1.0):
+    d = torch.cdist(x, x)
+    same = y[:, None] == y
+    positive = same.clone().fill_diagonal_(False)
+    loss = d[:, :, None] + F.relu(margin - d[:, None, :])  # [a, p, n]
+    valid = positive[:, :, None] & ~same[:, None, :]
+    return loss[valid].mean()
+
+
 def triplet_soft(x, y):
     d = torch.cdist(x, x)
     same = y[:, None] == y

@@ -40,6 +40,21 @@ class lenet(nn.Module):
         return F.normalize(x)
 
 
+class lenet_prelu(lenet):
+    def __init__(self, dim=64):
+        super().__init__(dim)
+        self.act5 = nn.PReLU()
+
+    def forward(self, x):
+        x = F.max_pool2d(self.act1(self.conv1(x)), 2)
+        x = F.max_pool2d(self.act2(self.conv2(x)), 2)
+        x = x.flatten(1)
+        x = self.act3(self.fc1(x))
+        x = self.act4(self.fc2(x))
+        x = self.act5(self.fc3(x))
+        return F.normalize(x)
+
+
 class linear(nn.Module):
     def __init__(self, dim=64):
         super().__init__()
