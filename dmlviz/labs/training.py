@@ -85,7 +85,11 @@ CHUNK = 200  # images per forward pass
 
 
 def train_net(
-    config: TrainConfig, data: Dataset, context: TrialContext, share: tuple[float, float] = (0.0, 1.0)
+    config: TrainConfig,
+    data: Dataset,
+    context: TrialContext,
+    share: tuple[float, float] = (0.0, 1.0),
+    look: Callable[[int, torch.nn.Module], object] = lambda step, net: None,
 ) -> torch.nn.Module:
     """Train on the CPU and return the net, ready to embed.
 
@@ -94,6 +98,7 @@ def train_net(
         data: The data set; its test images are not looked at.
         context: Gets the share that is done; says when to stop.
         share: Part of the trial that this training is.
+        look: Called every `CHECK_EVERY` steps with the number of the step and the net.
 
     Raises:
         UserError: If the training diverged.
@@ -109,6 +114,7 @@ def train_net(
             if context.stop():
                 raise TrialStoppedError
             context.report(begin + (end - begin) * step / config.steps)
+            look(step, trainer.net)
     net: torch.nn.Module = trainer.net.eval()
     return net
 
@@ -138,13 +144,19 @@ def embed(net: torch.nn.Module, images: np.ndarray, data: Dataset) -> np.ndarray
     return embeddings
 
 
-def embed_test_images(fields: Mapping[str, Any], data: Dataset, context: TrialContext) -> np.ndarray:
+def embed_test_images(
+    fields: Mapping[str, Any],
+    data: Dataset,
+    context: TrialContext,
+    look: Callable[[int, torch.nn.Module], object] = lambda step, net: None,
+) -> np.ndarray:
     """Return an embedding of each test image (n × d, float32).
 
     Args:
         fields: Fields of a TrainConfig; without any, an image is its own embedding: its pixels, scaled to [0, 1].
         data: The data set.
         context: Gets the share that is done; says when to stop.
+        look: As of `train_net`.
 
     Raises:
         UserError: If the training diverged.
@@ -152,5 +164,5 @@ def embed_test_images(fields: Mapping[str, Any], data: Dataset, context: TrialCo
     """
     if not fields:
         return data.test.images.reshape(len(data.test), -1).astype(np.float32) / 255
-    net = train_net(TrainConfig(dataset=data.name, **fields), data, context, share=(0.0, 0.9))
+    net = train_net(TrainConfig(dataset=data.name, **fields), data, context, share=(0.0, 0.9), look=look)
     return embed(net, data.test.images, data)

@@ -87,6 +87,24 @@ def test_every_trial_of_a_plan_is_a_training_that_can_be_done(name: str) -> None
         check_dataset(lab, "mnist")
 
 
+def test_a_timed_training_is_scored_as_it_goes_on_and_its_looks_take_none_of_its_time(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trial = next(trial for trial in LABS["reid"].plan("quick", "identities", []) if trial.name == "time-offline_hard")
+    settings = {**trial.settings, "looks": 2, "fields": {**trial.settings["fields"], "steps": 40}}
+    trial = Trial(name="time", settings=settings, dataset="identities", seconds=1)
+    clock = [0.0]
+    monkeypatch.setattr(reid.time, "process_time", lambda: clock[0])
+    embed_images = reid.embed
+    monkeypatch.setattr(reid, "embed", lambda *all: clock.__setitem__(0, clock[0] + 1000) or embed_images(*all))
+    context = TrialContext(folder=tmp_path, data_root=root, report=lambda *_, **__: clock.__setitem__(0, clock[0] + 3))
+    values = reid.measure(trial, context)
+    assert [seconds for seconds, _ in values["curve"]] == [3, 6]
+    assert values["curve"][-1][1] == pytest.approx(values["map"])
+    rows = [row for row in LABS["reid"].rows([TrialResult(trial=trial, values=values)]) if row.figure == "time"]
+    assert {row.series for row in rows} == {"triplets, offline hard mining"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in OURS if LABS[name].live])
 def test_what_a_trial_reports_while_it_goes_on_is_in_the_figure_as_it_stays(name: str, root: Path) -> None:

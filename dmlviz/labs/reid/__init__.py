@@ -35,6 +35,9 @@ SOFT_TRIPLETS = (
 )  # whose loss has no margin of that name: it is another loss
 MARGINS: tuple[float | str, ...] = (0.1, 0.2, 0.5, 1.0, SOFT)
 FREE = "batch_hard_free"
+TIMED = ("random_triplets", "offline_hard", "batch_all", "batch_hard")  # mAP over the time of training
+TIMED_QUICK = ("random_triplets", "offline_hard", "batch_hard")
+LOOKS = 10  # at the test images, while it trains
 SHOWN = 8  # of the ranking, beside the query
 FREE_TITLE = "batch hard, free space"
 
@@ -70,7 +73,16 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
         for margin in MARGINS
         if not (net in NO_SOFT and margin == SOFT)
     ]
-    return [*trials, *cells]
+    timed = [
+        Trial(
+            name=f"time-{net}",
+            settings={"timed": net, "fields": fields_of(net, steps=steps, seed=0), "sizes": False, "looks": LOOKS},
+            dataset=dataset,
+            seconds=LOOKS + SECONDS_PER_STEP * steps * (2 if net == "offline_hard" else 1),
+        )
+        for net in (TIMED_QUICK if size == "quick" else TIMED)
+    ]
+    return [*trials, *cells, *timed]
 
 
 def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
@@ -90,6 +102,8 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
             series, margin = _title(settings["cell"]), str(settings["margin"])
             cells = {"table": result.values["map"], "table_rank1": _rank1(result)[0]}
             rows += [FigureRow(figure=name, series=series, x=margin, y=value) for name, value in cells.items()]
+        for seconds, value in result.values.get("curve", ()):
+            rows.append(FigureRow(figure="time", series=_title(settings["timed"]), x=seconds, y=value))
     return rows
 
 

@@ -1,16 +1,18 @@
 """Re-identification: queries of one camera, searched among the pictures of the others."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.spatial.distance import cdist
 
 from dmlviz.data import load
 from dmlviz.data.dataset import Split
 from dmlviz.labs.kept_arrays import images_id
 from dmlviz.labs.reid import COLLAPSED_MAP, GALLERY_SIZES, RANKS, SIZES
-from dmlviz.labs.training import embed_test_images
+from dmlviz.labs.training import embed, embed_test_images
 from dmlviz.metrics import evaluate
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.studies.trial import Trial, TrialContext
@@ -23,10 +25,23 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
 
     Returns:
         `map`, `cmc` at each of `RANKS`, `gallery`: rank-1 and MAP at each of `GALLERY_SIZES` identities, `collapsed`,
-        `queries`, `images`.
+        `queries`, `images`; `curve`: processor seconds of the training and MAP, at as many looks as `looks` of the
+        trial's settings asks for.
     """
     data = load(trial.dataset, context.data_root)
-    embeddings = embed_test_images(trial.settings["fields"], data, context)
+    curve: list[tuple[float, float]] = []
+    looks = trial.settings.get("looks", 0)
+    every = trial.settings["fields"].get("steps", 0) // looks if looks else 0
+    begun, spent = time.process_time(), 0.0
+
+    def look(step: int, net: torch.nn.Module) -> None:
+        nonlocal begun, spent
+        spent += time.process_time() - begun
+        if every and step % every == 0:
+            curve.append((round(spent, 2), search(embed(net, data.test.images, data), data.test)["map"]))
+        begun = time.process_time()
+
+    embeddings = embed_test_images(trial.settings["fields"], data, context, look)
     scores = search(embeddings, data.test)
     ranking = {"map": scores["map"], "cmc": [scores[f"cmc_at_{rank}"] for rank in RANKS]}
     context.report(0.95, **ranking)
@@ -48,6 +63,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         )
     return {
         **ranking,
+        **({"curve": curve} if looks else {}),
         "gallery": {
             name: [float(sizes[name][size - 1]) for size in GALLERY_SIZES] if sizes else [] for name in ("rank1", "map")
         },
