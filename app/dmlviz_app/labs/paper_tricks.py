@@ -2,8 +2,16 @@
 
 import streamlit as st
 
-from dmlviz.labs.reality_check.claims import BASELINE_TRICKS, OWN_TRICKS, Claim, Trick, claim
-from dmlviz.labs.reality_check.plan import BY_KEY, CONTRASTIVE, Contestant
+from dmlviz.labs.reality_check.claims import (
+    BASELINE_TRICKS,
+    FAVOR_WORDS,
+    OWN_TRICKS,
+    Claim,
+    Trick,
+    claim,
+    favors_of,
+)
+from dmlviz.labs.reality_check.plan import BY_KEY, CONTRASTIVE, FAVORS, Contestant
 from dmlviz.studies.trial import TrialResult
 from dmlviz_app.labs.state import LabView
 from dmlviz_app.server.services import Services
@@ -45,8 +53,13 @@ def _switches(results: list[TrialResult], fair: dict[str, Claim], options: list[
         )
         tricks = _toggles("What you do to the contrastive loss of 2006", BASELINE_TRICKS)
         tricks |= _toggles("What you do for your favorite", OWN_TRICKS)
+        favor = ""
+        if ways := favors_of(results, BY_KEY[key]):
+            favor = st.selectbox(
+                "How you train it", ["", *ways], key=f"{KEY}.favor.{key}", format_func=FAVOR_WORDS.__getitem__
+            )
     with right:
-        _claim(results, BY_KEY[key], tricks, fair[key])
+        _claim(results, BY_KEY[key], tricks, favor, fair[key])
 
 
 def _toggles(title: str, tricks: dict[Trick, str]) -> set[Trick]:
@@ -60,14 +73,15 @@ def _toggles(title: str, tricks: dict[Trick, str]) -> set[Trick]:
     }
 
 
-def _claim(results: list[TrialResult], contestant: Contestant, tricks: set[Trick], fair: Claim) -> None:
-    paper = claim(results, contestant, tricks)
+def _claim(results: list[TrialResult], contestant: Contestant, tricks: set[Trick], favor: str, fair: Claim) -> None:
+    paper = claim(results, contestant, tricks, favor)
     if paper is None:
         st.caption("These results have no runs with this choice of tricks: try another, or run the lab.")
         return
     name = contestant.title
     st.markdown(f"### “{name} {_in_words(paper.gain)} the contrastive loss.”")
-    count = "No trick" if not tricks else "1 trick" if len(tricks) == 1 else f"{len(tricks)} tricks"
+    used = len(tricks) + (len(FAVORS) - 1 if favor == "all" else bool(favor))
+    count = "No trick" if not used else "1 trick" if used == 1 else f"{used} tricks"
     st.markdown(f"{count} in use. On the level field {name} {_in_words(fair.gain)} it.")
     from dmlviz.labs.reality_check.claims import draw_claim
 

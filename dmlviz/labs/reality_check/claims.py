@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from dmlviz.figures.style import ACCENT, MUTED, figure, theme_of
 from dmlviz.labs.lab import FigureRow
-from dmlviz.labs.reality_check.plan import BASELINES, CONTESTANTS, CONTRASTIVE, Contestant, search_results
+from dmlviz.labs.reality_check.plan import BASELINES, CONTESTANTS, CONTRASTIVE, FAVORS, Contestant, search_results
 from dmlviz.labs.statistics import mean_row
 from dmlviz.studies.trial import TrialResult
 
@@ -27,7 +27,14 @@ TRICKS = (
 def rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     """Return the rows of all figures."""
     trials = [result for result in results if result.values]
-    return [*_level(trials), *_tricks(trials), *_years(trials), *_all_scores(trials), *_search(trials)]
+    return [
+        *_level(trials),
+        *_tricks(trials),
+        *_favors(trials),
+        *_years(trials),
+        *_all_scores(trials),
+        *_search(trials),
+    ]
 
 
 def final_results(results: Sequence[TrialResult], prefix: str) -> list[TrialResult]:
@@ -117,6 +124,17 @@ def _search(results: Sequence[TrialResult]) -> list[FigureRow]:
     return rows
 
 
+def _favors(results: Sequence[TrialResult]) -> list[FigureRow]:
+    """Return the gain of each loss that was trained its own way over the contrastive loss of the level field."""
+    return [
+        FigureRow(figure="favors", series=contestant.title, x=words, y=paper.gain)
+        for contestant in CONTESTANTS
+        if favors_of(results, contestant)
+        for name, words in FAVOR_WORDS.items()
+        if (paper := claim(results, contestant, favor=name)) is not None
+    ]
+
+
 Trick = Literal["untuned", "unmined", "smaller", "best_step", "best_seed", "four_nets"]
 # What is done to the contrastive loss, and what to the new one.
 BASELINE_TRICKS: dict[Trick, str] = {
@@ -129,6 +147,21 @@ OWN_TRICKS: dict[Trick, str] = {
     "best_seed": "Report the best seed, not the mean",
     "four_nets": "Put its four nets side by side",
 }
+
+# How the new loss is trained, by its name in `FAVORS`.
+FAVOR_WORDS = {
+    "": "As all others",
+    "net": "A larger net (LeNet)",
+    "augmentation": "Augmentation",
+    "optimizer": "Another optimizer (Adam)",
+    "longer": "Twice as long",
+    "all": "All four",
+}
+
+
+def favors_of(results: Sequence[TrialResult], contestant: Contestant) -> list[str]:
+    """Return the ways in which a loss was trained besides that of all others, by their names in `FAVORS`."""
+    return [name for name in FAVORS if final_results(results, f"favor-{name}-{contestant.key}")]
 
 
 @dataclass(frozen=True)
@@ -153,18 +186,22 @@ class Claim:
         return 100 * (self.own / self.baseline - 1)
 
 
-def claim(results: Sequence[TrialResult], contestant: Contestant, tricks: Collection[Trick] = ()) -> Claim | None:
+def claim(
+    results: Sequence[TrialResult], contestant: Contestant, tricks: Collection[Trick] = (), favor: str = ""
+) -> Claim | None:
     """Return what a paper claims of a loss.
 
     Args:
         results: Results of the lab.
         contestant: The new loss; the contrastive loss itself is compared with what is made of it.
         tricks: The tricks in use; the best step is known of single nets only, so that "four_nets" goes before it.
+        favor: How the new loss is trained, a name in `FAVORS`; as all others if it is left out.
 
     Returns:
         The claim; None where a run that it needs is missing.
     """
-    own = [_score(result, tricks) for result in final_results(results, f"final-{contestant.key}")]
+    own_name = f"favor-{favor}-{contestant.key}" if favor else f"final-{contestant.key}"
+    own = [_score(result, tricks) for result in final_results(results, own_name)]
     name = baseline_name(tricks)
     runs = final_results(results, f"paper-{name}" if name else f"final-{CONTRASTIVE.key}")
     baseline = [float(result.values["separated"]["map_at_r"]) for result in runs]

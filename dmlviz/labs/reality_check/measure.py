@@ -18,7 +18,8 @@ from dmlviz.metrics import evaluate, evaluate_per_query
 from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError
 from dmlviz.training.trainer import Trainer
 
-TRAIN_PER_CLASS = 60
+TRAIN_IMAGES = 3_000  # of the first half of the classes: 60 of each of 50
+BATCH = 16, 4  # classes, images of each; more of each where there are fewer classes
 DIMENSIONS = 32
 SCORES = ("precision_at_1", "r_precision", "map_at_r")
 PEEKS = 4  # looks at the test curve, evenly spread, of which a paper would report the best
@@ -27,6 +28,8 @@ CHECK_EVERY = 20  # steps between two looks whether to stop
 
 def folds(classes: int) -> list[tuple[list[int], list[int]]]:
     """Return training and validation classes of each fold: a quarter of the first half is left out in turn.
+
+    Of few classes two are left out, so that something can be confused: each is left out in one or two folds.
 
     Args:
         classes: Number of classes; their second half is for the test.
@@ -37,6 +40,8 @@ def folds(classes: int) -> list[tuple[list[int], list[int]]]:
     """
     half = np.arange(classes // 2)
     parts = np.array_split(half, FOLDS)
+    if len(half) < 2 * FOLDS:
+        parts = [half.take((fold, fold + 1), mode="wrap") for fold in range(FOLDS)]
     return [(np.setdiff1d(half, part).tolist(), part.tolist()) for part in parts]
 
 
@@ -57,7 +62,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     fold_scores, embeddings, curves = [], [], []
     for number, (train, validation) in enumerate(folds(classes)):
         images = data.train.select_classes(validation)
-        scored_on = images.first(TRAIN_PER_CLASS * len(validation)) if is_search else test
+        scored_on = images.first(_per_class(data) * len(validation)) if is_search else test
         fold = replace(data, test=scored_on)
         trainer, curve = _train(_config(trial, data, train), fold, context, number, not is_search)
         vectors = trainer.embed(trainer.test_images)
@@ -79,23 +84,28 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     }
 
 
+def _per_class(data: Dataset) -> int:
+    return TRAIN_IMAGES // (len(data.classes) // 2)
+
+
 def _config(trial: Trial, data: Dataset, train_classes: list[int]) -> TrainConfig:
     """Return the settings of one fold: the same net, batches and optimizer for every loss."""
     settings = trial.settings
     contestant = BY_KEY[settings["contestant"]]
     params, changes = dict(settings["tuned"]), dict(settings["changes"])
+    batch_classes = min(BATCH[0], len(train_classes))
     fields: dict[str, Any] = {
         "dataset": trial.dataset,
         "held_out_classes": sorted(set(range(len(data.classes))) - set(train_classes)),
-        "max_train_images": TRAIN_PER_CLASS * len(train_classes),
+        "max_train_images": _per_class(data) * len(train_classes),
         "validation_fraction": 0,  # whole classes are held out instead
         "net": "small",
         "embedding_dim": DIMENSIONS,
         "normalize": True,
         "loss": contestant.loss,
         "sampler": "balanced",
-        "classes_per_batch": 16,
-        "images_per_class": 4,
+        "classes_per_batch": batch_classes,
+        "images_per_class": math.prod(BATCH) // batch_classes,
         "optimizer": "rmsprop",
         "steps": settings["steps"],
         "seed": settings["seed"],

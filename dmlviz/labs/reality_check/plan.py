@@ -153,6 +153,16 @@ BASELINES = {
     "tuned-unmined-smaller": Baseline(tuned=True, changes={**_UNMINED, **_SMALLER}, seeds=_ONE_IF_QUICK),
 }
 
+# What papers did for their own loss alone, one at a time and together; `steps` is a multiple of those of all others.
+FAVORS: dict[str, Mapping[str, Any]] = {
+    "net": {"net": "lenet"},
+    "augmentation": {"augmentation": {"shift": 0.1, "rotate": 10}},
+    "optimizer": {"optimizer": "adam"},
+    "longer": {"steps": 2},
+}
+FAVORS["all"] = {name: value for favor in FAVORS.values() for name, value in favor.items()}
+LENET_TIMES = 6  # as long as with the usual net
+
 
 def contestants(size: Size) -> tuple[Contestant, ...]:
     """Return the losses that compete."""
@@ -187,6 +197,15 @@ def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial
                 )
                 for seed in range(1, baseline.seeds[size] + 1)
             ]
+    if (winner := favorite(size, results)) is not None:
+        settings = best_settings(search_results(winner, results)) or {}
+        trials += [
+            (
+                TRIALS[size] + 2,
+                _trial(size, dataset, f"favor-{name}-{winner.key}", winner, settings, 1, "test", changes),
+            )
+            for name, changes in FAVORS.items()
+        ]
     missing = [(turn, trial) for turn, trial in trials if trial.name not in by_name]
     return done + [trial for _, trial in sorted(missing, key=lambda pair: pair[0])]  # each loss in turn
 
@@ -195,7 +214,19 @@ def total(size: Size, dataset: str) -> tuple[int, float]:
     """Return how many trials there will be, and their seconds."""
     losses = len(contestants(size))
     count = losses * (TRIALS[size] + SEEDS[size]) + sum(baseline.seeds[size] for baseline in BASELINES.values())
-    return count, count * _seconds(size)
+    seconds = count * _seconds(size, {}) + sum(_seconds(size, changes) for changes in FAVORS.values())
+    return count + len(FAVORS), seconds
+
+
+def favorite(size: Size, results: Sequence[TrialResult]) -> Contestant | None:
+    """Return the new loss with the best validation score; None before all searches have ended."""
+    rivals = contestants(size)
+    searches = [search_results(one, results) for one in rivals]
+    if any(len(search) < TRIALS[size] for search in searches):
+        return None
+    scores = [max((one.values.get("validation") or 0.0 for one in search), default=0.0) for search in searches]
+    new = [(score, -number) for number, score in enumerate(scores) if score and rivals[number] != CONTRASTIVE]
+    return rivals[-max(new)[1]] if new else None
 
 
 def search_results(contestant: Contestant, results: Sequence[TrialResult]) -> list[TrialResult]:
@@ -233,19 +264,21 @@ def _trial(
     score_on: str,
     changes: Mapping[str, Any] | None = None,
 ) -> Trial:
+    fields = {**contestant.fixed, **(changes or {})}
     settings = {
         "contestant": contestant.key,
         "tuned": dict(params),
-        "changes": {**contestant.fixed, **(changes or {})},
-        "steps": STEPS[size],
+        "changes": {name: value for name, value in fields.items() if name != "steps"},
+        "steps": STEPS[size] * fields.get("steps", 1),
         "seed": seed,
         "score_on": score_on,
     }
-    return Trial(name=f"{name}-seed_{seed:02d}", settings=settings, dataset=dataset, seconds=_seconds(size))
+    return Trial(name=f"{name}-seed_{seed:02d}", settings=settings, dataset=dataset, seconds=_seconds(size, fields))
 
 
-def _seconds(size: Size) -> float:
-    return FOLDS * STEPS[size] * SECONDS_A_STEP
+def _seconds(size: Size, fields: Mapping[str, Any]) -> float:
+    times = fields.get("steps", 1) * (LENET_TIMES if fields.get("net") == "lenet" else 1)
+    return float(FOLDS * STEPS[size] * SECONDS_A_STEP * times)
 
 
 STARTUP_TRIALS = 10  # drawn at random before TPE has something to go by, the recommended settings among them
