@@ -276,8 +276,7 @@ def _patch_net(name: str) -> tuple[nn.Module, Sequence[Tensor], Sequence[str]]:
 
 
 def _towers(name: str) -> tuple[nn.Module, Sequence[Tensor], Sequence[str]]:
-    _, normalize, shared = two_domains.VARIANTS[name]
-    net = build_towers({"normalize": normalize, "shared": shared}, SIZE)
+    net = build_towers(two_domains.VARIANTS[name]._asdict(), SIZE)
     return net, [*torch.rand(2, 1, 1, SIZE, SIZE)], ("photograph", "sketch")
 
 

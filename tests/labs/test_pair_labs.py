@@ -68,10 +68,10 @@ def tiny_results(lab: Lab, folder: Path, trials: slice, *, most: int = 2, **chan
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["two-domains", "metric"])
-def test_a_tiny_study_fills_every_figure_and_has_pictures(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "trials"), [("two-domains", slice(3, None, 11)), ("metric", slice(4))])
+def test_a_tiny_study_fills_every_figure_and_has_pictures(name: str, trials: slice, tmp_path: Path) -> None:
     lab = LABS[name]
-    results = tiny_results(lab, tmp_path, slice(4))
+    results = tiny_results(lab, tmp_path, trials)
     rows = lab.rows(results)
     assert {row.figure for row in rows} == {figure.name for figure in lab.figures}
     assert np.isfinite([row.y for row in rows]).all()
@@ -125,6 +125,24 @@ def test_the_loss_of_a_match_is_the_mean_of_both_directions() -> None:
             cosines = [float(torch.cosine_similarity(first[i], second[j], dim=0)) / 0.1 for j in range(5)]
             total -= cosines[i] - np.log(np.exp(cosines).sum())
     assert float(two_domains.match_loss(a, b)) == pytest.approx(total / 10)
+
+
+def test_contrastive_pairs_pull_matches_and_push_negatives_of_the_asked_classes() -> None:
+    a, b = torch.tensor([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), torch.tensor([[0.3, 0.4], [0.6, 0.0], [0.0, 2.0]])
+    assert float(two_domains.contrastive_loss(a, b, 1)) == pytest.approx((0.5**2 + 0.4**2) / 3, rel=1e-5)
+    classes, rng = np.repeat(np.arange(4), 50), np.random.default_rng(0)
+    anchors = rng.integers(200, size=2_000)
+    for share in (0.0, 0.2, 1.0):
+        found = two_domains.negatives(anchors, classes, share, rng)
+        assert (found != anchors).all()
+        assert np.mean(classes[found] == classes[anchors]) == pytest.approx(share, abs=0.03)
+
+
+def test_images_turn_by_their_own_angles() -> None:
+    images = torch.rand(3, 1, 9, 9, generator=torch.Generator().manual_seed(0))
+    turned = two_domains.turned(images, np.array([0.0, 90.0, -90.0]))
+    expected = [torch.rot90(image, quarters, (1, 2)) for image, quarters in zip(images, (0, 1, -1), strict=True)]
+    torch.testing.assert_close(turned, torch.stack(expected), atol=1e-5, rtol=0)
 
 
 def test_pairs_match_where_they_say_so() -> None:

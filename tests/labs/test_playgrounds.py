@@ -18,6 +18,7 @@ from dmlviz.labs.registry import answer
 from dmlviz.labs.terrapattern import measure as terrapattern
 from dmlviz.labs.tracking.measure import box_overlap, build_tracker
 from dmlviz.labs.training import fill_with_kept, keep_net
+from dmlviz.labs.two_domains import VARIANTS
 from dmlviz.labs.two_domains.measure import build_towers, domains
 from dmlviz.labs.two_domains.playground import prepare
 
@@ -110,7 +111,7 @@ def towers_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("towers")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        keep_net(build_towers({"normalize": True, "shared": "last"}, 28), folder)
+        keep_net(build_towers(VARIANTS["match, last shared"]._asdict(), 28), folder)
     return folder
 
 
@@ -128,7 +129,7 @@ def test_a_drawing_finds_the_photographs_that_are_nearest(towers_folder: Path, t
     drawing = {"side": 28, "ink": base64.b64encode(drawn.tobytes()).decode(), "strokes": 1}
     reply = search(towers_folder, tmp_path, drawing=drawing)["answer"]
 
-    net = fill_with_kept(build_towers({"normalize": True, "shared": "last"}, 28), towers_folder)
+    net = fill_with_kept(build_towers(VARIANTS["match, last shared"]._asdict(), 28), towers_folder)
     photographs, _ = domains(source.test, source.mean, source.std)
     asked = normalize(prepare(drawn, 28)[None], source.mean, source.std)
     distances = torch.cdist(net.b(asked), net.a(photographs))[0]  # by another formula

@@ -220,7 +220,7 @@ def test_each_net_for_patches_is_drawn_with_what_it_shares(name):
 def test_each_variant_of_two_towers_is_drawn_with_what_it_shares():
     ties = {name: len(find("two-domains", name).picture()["ties"]) for name in [*two_domains.VARIANTS][1:]}
     shared = {"all": 4, "first": 2, "last": 2}
-    assert ties == {name: shared.get(two_domains.VARIANTS[name][2], 0) for name in ties}
+    assert ties == {name: shared.get(two_domains.VARIANTS[name].shared, 0) for name in ties}
 
 
 def test_the_nets_of_papers_have_the_sizes_that_they_print():

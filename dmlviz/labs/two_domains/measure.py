@@ -5,23 +5,27 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import affine_grid, cross_entropy, grid_sample, mse_loss
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config import ProjectionConfig
 from dmlviz.data import made
 from dmlviz.data.dataset import Split
 from dmlviz.labs.kept_arrays import MAP, PICTURES
 from dmlviz.labs.pair_training import in_chunks, normalize, seeded, train_steps
 from dmlviz.labs.training import keep_net
-from dmlviz.labs.two_domains import ASKED
+from dmlviz.labs.two_domains import ASKED, Variant
 from dmlviz.nets import PairNet, build
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.pairwise import l2_normalize
+from dmlviz.projection import project
 from dmlviz.storage.paths import data_root
 from dmlviz.studies.trial import Trial, TrialContext
 
 BATCH = 96  # pairs
 TEMPERATURE = 0.1
+MARGIN = 1.0  # of the contrastive loss
+TURN_SEED = 0  # of the turns of the test sketches
 DIMENSIONS = 64
 RANKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 SHOWN = 150  # pairs on the map
@@ -31,21 +35,29 @@ STRIP = 5  # photographs kept for each query
 def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     """Train two towers, one for photographs and one for sketches, and retrieve photographs by new sketches.
 
-    The trial's settings: `learns` ("class", "match", "both" or "nothing"), `normalize`, `shared`, `steps`, `seed`.
+    The trial's settings are those fields of a `dmlviz.labs.two_domains.Variant` that are not as usual, its name,
+    `steps` and `seed`.
     """
-    settings = trial.settings
+    settings = {**Variant._field_defaults, **trial.settings}
     data = made.load(DATASETS["sketches"], trial.dataset, data_root(context.data_root))
     photographs, sketches = domains(data.test, data.mean, data.std)
+    angles = np.random.default_rng(TURN_SEED).uniform(-settings["turn"], settings["turn"], len(sketches))
+    sketches = turned(sketches, angles)
+    values: dict[str, Any] = {}
     if settings["learns"] == "nothing":
         vectors, seconds = [images.flatten(1).numpy() for images in (photographs, sketches)], 0.0
     else:
-        net, seconds = _train(data.train, data.mean, data.std, settings, context)
+        net, compass, seconds = _train(data.train, data.mean, data.std, settings, context)
         if settings["variant"] in ASKED and not settings["seed"]:
             keep_net(net, context.folder)
         vectors = [embed(net.a, photographs, settings), embed(net.b, sketches, settings)]
+        if settings["learns"] == "match and turn":
+            found = in_chunks(lambda a, b: compass(_hidden(net, a, b)), photographs, sketches)
+            error = np.abs((np.degrees(np.arctan2(found[:, 1], found[:, 0])) - angles + 180) % 360 - 180)
+            values["turn_error"] = float(np.median(error))
     gallery, queries = (values.astype(np.float32) for values in vectors)
     garments = data.test.roles["garment"][0::2]
-    values = retrieval_scores(queries, gallery, garments)
+    values |= retrieval_scores(queries, gallery, garments)
     _keep(context, data.test, queries, gallery, garments)
     return {**values, "train_seconds": round(seconds, 2)}
 
@@ -55,7 +67,7 @@ def build_towers(settings: Mapping[str, Any], size: int) -> PairNet:
     shared = settings["shared"]
     a, b = (
         build(name, embedding_dim=DIMENSIONS, normalize=settings["normalize"], size=size)
-        for name in ("small", "mlp" if shared == "different" else "small")
+        for name in (settings["net"], "mlp" if shared == "different" else settings["net"])
     )
     return PairNet(a, b, "none" if shared == "different" else shared)
 
@@ -75,31 +87,85 @@ def domains(split: Split, mean: float, std: float) -> tuple[torch.Tensor, torch.
     return images[domain == 0], images[domain == 1]
 
 
+def turned(images: torch.Tensor, degrees: np.ndarray) -> torch.Tensor:
+    """Return images (n × 1 × h × w), each turned counterclockwise; what comes in from outside is as its corner."""
+    if not degrees.any():
+        return images
+    angle = torch.from_numpy(np.radians(degrees)).float()
+    sine, cosine, zero = angle.sin(), angle.cos(), torch.zeros_like(angle)
+    matrix = torch.stack([cosine, -sine, zero, sine, cosine, zero], 1).reshape(-1, 2, 3)
+    grid = affine_grid(matrix, list(images.shape), align_corners=False)
+    return grid_sample(images, grid, padding_mode="border", align_corners=False)
+
+
+def _hidden(net: PairNet, photographs: torch.Tensor, sketches: torch.Tensor) -> torch.Tensor:
+    """Return the features before the last layer of both towers, side by side."""
+    features = []
+    for tower, images in ((net.a, photographs), (net.b, sketches)):
+        *layers, _last = tower.get_submodule("body").children()
+        features.append(torch.nn.Sequential(*layers)(images))
+    return torch.cat(features, 1)
+
+
 def _train(
     split: Split, mean: float, std: float, settings: Mapping[str, Any], context: TrialContext
-) -> tuple[PairNet, float]:
+) -> tuple[PairNet, torch.nn.Module, float]:
+    """Return the towers, the head that says how far a sketch is turned, and the processor seconds."""
     photographs, sketches = domains(split, mean, std)
-    labels = torch.from_numpy(split.roles["garment"][0::2].astype(np.int64))
-    normalize, seed = settings["normalize"], settings["seed"]
+    classes = split.roles["garment"][0::2].astype(np.int64)
+    labels = torch.from_numpy(classes)
+    normalize, seed, learns = settings["normalize"], settings["seed"], settings["learns"]
     with seeded(seed):
         net = build_towers(settings, photographs.shape[-1])
         head = torch.nn.Linear(DIMENSIONS, int(labels.max()) + 1)
-    both = torch.nn.ModuleList([net, head])
+        compass = torch.nn.Sequential(torch.nn.LazyLinear(64), torch.nn.ReLU(), torch.nn.Linear(64, 2))
+        if learns == "match and turn":
+            compass(_hidden(net, photographs[:1], sketches[:1]))  # finds the width of what it gets
+    all_nets = torch.nn.ModuleList([net, head, *([compass] if learns == "match and turn" else [])])
     rng = np.random.default_rng(seed)
-    by_class, by_match = (settings["learns"] in (name, "both") for name in ("class", "match"))
 
     def loss(_step: int) -> torch.Tensor:
-        rows = torch.from_numpy(rng.choice(len(labels), BATCH, replace=False))
-        a, b = net(photographs[rows], sketches[rows])
+        chosen = rng.choice(len(labels), BATCH, replace=False)
+        rows, partners = torch.from_numpy(chosen), chosen
+        if learns == "contrastive":
+            partners = np.concatenate(
+                [chosen[: BATCH // 2], negatives(chosen[BATCH // 2 :], classes, settings["same_class"], rng)]
+            )
+        angles = rng.uniform(-settings["turn"], settings["turn"], BATCH) if settings["turn"] else np.zeros(BATCH)
+        seen = photographs[rows], turned(sketches[torch.from_numpy(partners)], angles)
+        a, b = net(*seen)
         total: torch.Tensor = a.new_zeros(())
-        if by_class:
+        if learns in ("class", "both"):
             scores = head(torch.cat([a, b])) * (10 if normalize else 1)
             total = total + cross_entropy(scores, labels[rows].repeat(2))
-        if by_match:
+        if learns in ("match", "both", "match and turn"):
             total = total + match_loss(a, b)
+        if learns == "contrastive":
+            total = total + contrastive_loss(a, b, BATCH // 2)
+        if learns == "match and turn":
+            radians = torch.from_numpy(np.radians(angles)).float()
+            total = total + mse_loss(compass(_hidden(net, *seen)), torch.stack([radians.cos(), radians.sin()], 1))
         return total
 
-    return net, train_steps(both, settings["steps"], loss, context, share=0.95)
+    seconds = train_steps(all_nets, settings["steps"], loss, context, share=0.95)
+    return net, compass.eval(), seconds
+
+
+def negatives(anchors: np.ndarray, classes: np.ndarray, same_class: float, rng: np.random.Generator) -> np.ndarray:
+    """Return another pair for each anchor: of the anchor's class with the given probability, else of another one."""
+    found = np.empty_like(anchors)
+    for i, (anchor, same) in enumerate(zip(anchors, rng.random(len(anchors)) < same_class, strict=True)):
+        fits = (classes == classes[anchor]) == same
+        fits[anchor] = False
+        found[i] = rng.choice(np.flatnonzero(fits))
+    return found
+
+
+def contrastive_loss(a: torch.Tensor, b: torch.Tensor, matches: int) -> torch.Tensor:
+    """Return the contrastive loss of pairs, n × d each, of which the first `matches` match."""
+    distance = ((a - b).square().sum(1) + 1e-8).sqrt()
+    loss: torch.Tensor = torch.cat([distance[:matches], (MARGIN - distance[matches:]).relu()]).square().mean()
+    return loss
 
 
 def match_loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -148,7 +214,10 @@ def _keep(context: TrialContext, test: Split, queries: np.ndarray, gallery: np.n
     rows = np.linspace(0, len(queries) - 1, 12).astype(int)
     order = np.argsort((gallery**2).sum(1)[None] - 2 * queries[rows] @ gallery.T, axis=1)[:, :STRIP]
     np.savez_compressed(
-        context.folder / MAP, places=places.reshape(2, -1, 2).astype(np.float32), garments=garments[:SHOWN]
+        context.folder / MAP,
+        places=places.reshape(2, -1, 2).astype(np.float32),
+        tsne=project(both, ProjectionConfig(method="tsne")).coordinates.reshape(2, -1, 2).astype(np.float32),
+        garments=garments[:SHOWN],
     )
     np.savez_compressed(
         context.folder / PICTURES,

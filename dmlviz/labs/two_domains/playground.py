@@ -114,8 +114,7 @@ def prepare(drawing: np.ndarray, size: int) -> np.ndarray:
 @lru_cache(maxsize=4)
 def _gallery(folder: str, stamp: int, dataset: str, data: str, variant: str) -> _Gallery:
     source = made.load(DATASETS["sketches"], dataset, Path(data))
-    learns, normalize, shared = VARIANTS[variant]
-    settings = {"learns": learns, "normalize": normalize, "shared": shared}
+    settings = VARIANTS[variant]._asdict()
     net = build_towers(settings, source.size)
     fill_with_kept(net, Path(folder))
     photographs, sketches = domains(source.test, source.mean, source.std)
