@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from dmlviz.data import load
 from dmlviz.data.dataset import Dataset, Split
+from dmlviz.data.made.patches import SIDE, StereoPair, make_stereo_pair
 from dmlviz.data.made.town import TILES, build_town
 from dmlviz.labs import pair_training
 from dmlviz.labs.lab import Lab
@@ -125,6 +127,20 @@ def test_the_loss_of_a_match_is_the_mean_of_both_directions() -> None:
             cosines = [float(torch.cosine_similarity(first[i], second[j], dim=0)) / 0.1 for j in range(5)]
             total -= cosines[i] - np.log(np.exp(cosines).sum())
     assert float(two_domains.match_loss(a, b)) == pytest.approx(total / 10)
+
+
+def test_a_patch_is_found_along_its_row_of_a_stereo_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patches, "PLACES_A_SIDE", 3)
+    right = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE), np.uint8)
+    context = TrialContext(folder=tmp_path)
+    for told, share in ((7.0, 1.0), (8.9, 1.0), (9.1, 0.0)):
+        pair = StereoPair(np.roll(right, 7, axis=1), right, np.full((SIDE, SIDE), told))
+        assert patches._stereo(patches.PixelScore(), pair, context) == share
+    pair = make_stereo_pair(load("digits"))
+    rows, columns = np.mgrid[60:200:7, 60:200:7]
+    seen = pair.right[rows, np.rint(columns - pair.disparity[rows, columns]).astype(int)]
+    assert np.corrcoef(pair.left[rows, columns].ravel(), seen.ravel())[0, 1] > 0.8
+    assert np.ptp(pair.disparity) == pytest.approx(24)
 
 
 def test_contrastive_pairs_pull_matches_and_push_negatives_of_the_asked_classes() -> None:

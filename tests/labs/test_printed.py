@@ -29,7 +29,9 @@ def test_what_a_lab_shows_as_printed_is_in_the_table(lab):
         return {round(row.y, 4), round(100 * row.y, 2)}
 
     known = {round(float(row.printed), 4) for row in printed() if row.lab == lab}
-    assert all(numbers(row) & known for row in LABS[lab].literature)
+    shown = [row for row in LABS[lab].literature if "computed from" not in row.source]
+    assert shown or not LABS[lab].literature
+    assert all(numbers(row) & known for row in shown)
 
 
 def test_the_page_shows_each_number_once_beside_ours():

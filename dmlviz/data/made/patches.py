@@ -15,6 +15,7 @@ POINTS = 120  # things in a scene, and points in it
 SIDE = 240  # of a scene, in pixels
 PATCH = 32  # side of a patch, in pixels
 VIEWS = 4
+DISPARITY = 24  # pixels at most, in a stereo pair
 PLACES = 16  # a side of the grid of places in a pair of scenes
 
 # Differences of two views: between the first views of a lesson, which every net matches, and those that none does.
@@ -132,6 +133,49 @@ def make_scene_pair(source: Dataset) -> ScenePair:
     places = np.stack([grid.ravel() for grid in np.meshgrid(along, along, indexing="ij")], 1)
     truth = middle + (places - middle) @ np.linalg.inv(matrix[0]).T
     return ScenePair(left, right, places, truth)
+
+
+@dataclass(frozen=True, eq=False)
+class StereoPair:
+    """Two pictures of a scene, side by side: what lies at (row, column) on the left is at column − d on the right.
+
+    Attributes:
+        left: uint8, SIDE × SIDE.
+        right: The same from beside, in another light.
+        disparity: d at each pixel of the left, from 0 to DISPARITY, SIDE × SIDE; near things have a large one.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    disparity: np.ndarray
+
+    def cut(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Cut patches for a search along the rows.
+
+        Args:
+            places: Rows and columns on the left, n × 2.
+
+        Returns:
+            The patches around them (uint8, n × PATCH × PATCH), and those at all disparities from 0 to DISPARITY on the
+            right (n × (DISPARITY + 1) × PATCH × PATCH).
+        """
+        steps = np.stack([np.zeros(DISPARITY + 1), np.arange(DISPARITY + 1)], 1)
+        both = []
+        for scene, centers in ((self.left, places), (self.right, (places[:, None] - steps).reshape(-1, 2))):
+            still = affine_matrices(np.zeros(len(centers)), np.ones(len(centers)))
+            both.append(to_bytes(sample(scene[None], np.zeros(len(centers), int), centers, still, PATCH, outside=40)))
+        return both[0], both[1].reshape(len(places), -1, PATCH, PATCH)
+
+
+def make_stereo_pair(source: Dataset) -> StereoPair:
+    """Make two pictures of a hilly scene of test images."""
+    rng = np.random.default_rng(SEED + 2)
+    right = make_scenes(enlarge(source)[1], 1, rng).images[0]
+    hills = ndimage.gaussian_filter(noise((SIDE, SIDE), 1.0, rng), 30)
+    disparity = DISPARITY * (hills - hills.min()) / np.ptp(hills)
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    left = ndimage.map_coordinates(right, [rows, columns - disparity], np.float32, order=1, mode="nearest")
+    return StereoPair(to_bytes(0.85 * left + 10 + noise(left.shape, NOISE, rng)), right, disparity)
 
 
 def _scatter(rng: np.random.Generator) -> np.ndarray:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs.kept_arrays import PICTURES, first_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
@@ -24,6 +26,8 @@ SECONDS_A_STEP = {  # a net of two towers takes twice as long as 2ch
     "siam-2stream-l2": 0.045,
 }
 USUAL_SECONDS_A_STEP = 0.025
+STEREO = "stereo.npz"  # of a trial: true and found disparities, 2 × side × side
+NEAR = 2.0  # pixels by which a disparity may be wrong: as far as the patches of one point are shifted in training
 RECALLS = [round(0.02 * step, 2) for step in range(51)]  # at which a trial gives the false positives
 
 
@@ -80,6 +84,8 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
                 FigureRow(figure="roc", series=net, x=max(x, 1e-3), y=recall, n=1)
                 for recall, x in zip(RECALLS, first.values["tests"][test]["roc"], strict=True)
             ]
+            pairs = [(net, 100 * result.values["stereo"]) for result in own if "stereo" in result.values]
+            rows += mean_rows("stereo", f"within {NEAR:.0f} pixels", pairs)
             rows += mean_rows("cost", "one click, 400 places", [(net, result.values["click_ms"]) for result in own])
     return rows
 
@@ -102,6 +108,12 @@ def _other_kind(result: TrialResult) -> str:
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """Return the pairs that a net got most wrong."""
     net = series if figure == "roc" else x
+    if figure == "stereo":
+        arrays = first_arrays([result for result in results if result.values and _net(result) == net], STEREO)
+        maps = [np.kron(one, np.ones((8, 8))) for one in arrays["disparity"]] if arrays else []
+        images = tuple((10 * one).clip(0, 255).astype(np.uint8) for one in maps)
+        words = "disparity of each place: true, and found along its row; bright is near"
+        return [PicturePair(images=images, caption=words)] if images else []
     worst = first_arrays([result for result in results if result.values and _net(result) == net], PICTURES)
     if not worst:
         return []

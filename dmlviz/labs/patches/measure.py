@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load, made
 from dmlviz.data.dataset import Split
-from dmlviz.data.made.patches import make_scene_pair
+from dmlviz.data.made.patches import DISPARITY, PATCH, SIDE, StereoPair, make_scene_pair, make_stereo_pair
 from dmlviz.labs.kept_arrays import PICTURES, PLAYGROUND
 from dmlviz.labs.pair_training import in_chunks, normalize, pair_batches, train_steps
+from dmlviz.labs.patches import NEAR, STEREO
 from dmlviz.metrics.verification import operating_points, verify_pairs
 from dmlviz.nets import CentralSurroundNet, DecisionNet, PairNet, SiameseNet, TwoChannelNet, TwoStreams, build
 from dmlviz.nets.models import registry
@@ -128,6 +129,7 @@ def num_weights(net: nn.Module) -> int:
 BATCH = 256  # pairs
 WEIGHT_DECAY = 5e-4
 PLACES = 400  # places that one click is compared with
+PLACES_A_SIDE = 16  # of a grid on the left picture of a stereo pair
 WORST = 6  # wrong pairs kept of each kind
 
 
@@ -153,7 +155,10 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
             _keep_worst(context, test.images, scores, match, pairs)
     if settings["train"] == trial.dataset and not settings["seed"]:
         _keep_for_playground(net, trial.dataset, context)
+    other = next((kind for kind in settings["test"] if kind != settings["train"]), settings["train"])
+    stereo = _stereo(net, make_stereo_pair(load(other, context.data_root)), context)
     return {
+        "stereo": stereo,
         "tests": kinds,
         "weights": num_weights(net),
         "train_seconds": round(seconds, 2),
@@ -241,6 +246,28 @@ def _keep_for_playground(net: nn.Module, dataset: str, context: TrialContext) ->
     low, high = scores.min(1, keepdims=True), scores.max(1, keepdims=True)
     levels = np.rint(255 * (scores - low) / np.maximum(high - low, 1e-9)).astype(np.uint8)
     np.savez_compressed(context.folder / PLAYGROUND, scores=levels)
+
+
+def _stereo(net: nn.Module, pair: StereoPair, context: TrialContext) -> float:
+    """Find the patch on the right of each place on the left, along its row; keep the map of disparities.
+
+    Returns:
+        The share of the places whose disparity is right to NEAR pixels.
+    """
+    rows = np.linspace(PATCH / 2, SIDE - 1 - PATCH / 2, PLACES_A_SIDE)
+    columns = np.linspace(PATCH / 2 + DISPARITY, SIDE - 1 - PATCH / 2, PLACES_A_SIDE)
+    places = np.stack([grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij")], 1)
+    left, right = pair.cut(places)
+    scores = in_chunks(
+        net,
+        normalize(np.repeat(left, right.shape[1], 0), *_statistics()),
+        normalize(right.reshape(-1, PATCH, PATCH), *_statistics()),
+    )
+    found = scores.reshape(len(places), -1).argmax(1)
+    true = pair.disparity[tuple(np.rint(places).astype(int).T)]
+    maps = np.stack([true, found]).reshape(2, PLACES_A_SIDE, PLACES_A_SIDE)
+    np.savez_compressed(context.folder / STEREO, disparity=maps.astype(np.float32))
+    return float((np.abs(found - true) <= NEAR).mean())
 
 
 def _click_ms(net: nn.Module, size: int) -> float:

@@ -1,6 +1,6 @@
 """Claims of a paper about a loss, given the tricks that its comparison uses; from the results alone."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,7 +8,15 @@ import plotly.graph_objects as go
 
 from dmlviz.figures.style import ACCENT, MUTED, figure, theme_of
 from dmlviz.labs.lab import FigureRow
-from dmlviz.labs.reality_check.plan import BASELINES, CONTESTANTS, CONTRASTIVE, FAVORS, Contestant, search_results
+from dmlviz.labs.reality_check.plan import (
+    BASELINES,
+    CONTESTANTS,
+    CONTRASTIVE,
+    FAVORS,
+    TRIPLET,
+    Contestant,
+    search_results,
+)
 from dmlviz.labs.statistics import mean_row
 from dmlviz.studies.trial import TrialResult
 
@@ -97,16 +105,41 @@ def _tricks(results: Sequence[TrialResult]) -> list[FigureRow]:
     ]
 
 
+# The two halves of figure 5 of the paper: the gain over the contrastive and over the triplet loss.
+YEARS_AGAINST = {"years": CONTRASTIVE.title, "years_triplet": TRIPLET.title}
+
+
+def by_year(figure: str, series: str, scores: Mapping[str, float], base: str) -> list[FigureRow]:
+    """Return the gain of each loss over another one (`base`) in percent, by year.
+
+    Args:
+        figure: Name of the figure.
+        series: Name of the series.
+        scores: A score of each loss, by title.
+        base: Title of the other loss.
+    """
+    losses = [one for one in sorted(CONTESTANTS, key=lambda one: one.year) if one.title in scores]
+    return [
+        FigureRow(figure=figure, series=series, x=_label(one), y=100 * (scores[one.title] / scores[base] - 1))
+        for one in losses
+        if one.title != base and scores.get(base)
+    ]
+
+
 def _years(results: Sequence[TrialResult]) -> list[FigureRow]:
     """Return the gain of each loss by its year: as claimed with all tricks, and on the level field."""
     steps = gains(results)
     rows = []
     for contestant in sorted(CONTESTANTS, key=lambda one: one.year):
-        if steps.get(contestant.title):
-            level, claim = steps[contestant.title][0], steps[contestant.title][-1]
-            rows.append(FigureRow(figure="years", series="as a paper claims it", x=_label(contestant), y=claim))
-            rows.append(FigureRow(figure="years", series="on the level field", x=_label(contestant), y=level))
-    return sorted(rows, key=lambda row: row.series)
+        if found := steps.get(contestant.title):
+            rows.append(FigureRow(figure="years", series="as a paper claims it", x=_label(contestant), y=found[-1]))
+    runs = {one.title: final_results(results, f"final-{one.key}") for one in CONTESTANTS}
+    level = {
+        title: sum(run.values["separated"]["map_at_r"] for run in own) / len(own) for title, own in runs.items() if own
+    }
+    for name, base in YEARS_AGAINST.items():
+        rows += by_year(name, "on the level field", level, base)
+    return rows
 
 
 def _label(contestant: Contestant) -> str:
