@@ -53,10 +53,14 @@ class EmbeddedImages(TypedDict):
 
 
 class PlacedGallery(TypedDict):
-    """Places (n × dims) of kept pictures, or the newest, on each map; hints on new ones far from others of a name."""
+    """Places (n × dims) of kept pictures, or the newest, on each map; hints on new ones far from others of a name.
+
+    `judged`: for each the class of most of its nearest test images, and the distance to the nearest.
+    """
 
     places: dict[str, list[list[float]]]
     hints: list[str]
+    judged: NotRequired[list[tuple[int, float]]]
 
 
 class NewBatchContent(TypedDict):

@@ -22,6 +22,7 @@ from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.logits import logits
 from dmlviz.runs.occlusion import SLOW_STRIDE, STRIDE, occlusion_maps
 from dmlviz.runs.query_calibration import confidence
+from dmlviz.runs.query_confidence import NEIGHBORS, vote
 from dmlviz.runs.run import Run
 from dmlviz.storage.file_cache import stamp
 from dmlviz.training.batch_terms import batch_terms
@@ -55,7 +56,12 @@ def gallery(question: dict[str, Any], data_root: Path | None) -> PlacedGallery:
         maps = [one for one in run.projections() if one.state == "finished"]
         stamps = [stamp(path) for path in (run.path / "weights.safetensors", kept.folder / "index.json")]
         places = _places(run.path, holders and tuple(holders), (*stamps, *(one.id for one in maps)))
-    return {"places": places, "hints": [*filter(None, far)]}
+    answer = PlacedGallery(places=places, hints=[*filter(None, far)])
+    if question.get("judge"):
+        near = [run.neighbors_of_point(one, NEIGHBORS) for one in kept.embed(pictures)]
+        labels = vote(np.array([[one.label for one in row] for row in near]).reshape(len(near), -1))[0]
+        answer["judged"] = [(int(label), row[0].distance) for label, row in zip(labels, near, strict=True)]
+    return answer
 
 
 @lru_cache(maxsize=8)

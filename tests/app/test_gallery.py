@@ -46,7 +46,7 @@ def test_a_drawing_is_kept_names_the_next_one_and_is_removed(client, gallery, tr
 
     before = asked()
     assert before["kept"] == []
-    assert gallery().json() == {"pictures": [], "places": {}, "said": []}
+    assert gallery().json() == {"pictures": [], "places": {}, "said": [], "shared": False}
     content = CONTENT.validate_python(
         gallery("POST", "", params={"name": "smiley"}, json=drawing()).json(), strict=False
     )

@@ -91,6 +91,7 @@ async def remove(request: Request) -> Response:
     gallery, picture = Gallery(services.runs.get(run)), request.path_params["picture"]
     if not await asyncio.to_thread(gallery.remove, [picture], holders):
         raise UserError("This picture is not in the gallery any more, or was kept by somebody else.")
+    await asyncio.to_thread(services.classrooms.kept, services.person.id, gallery.run.id)
     return JSONResponse(await ask_worker(request, _content, gallery.run, services), headers=NO_STORE)
 
 
@@ -145,16 +146,18 @@ def _content(run: Run, services: Services, said: list[str] | None = None) -> Gal
     pictures = Gallery(run).pictures(services.runs.gallery_holders(run.id))
     is_placed = bool(pictures) and (run.path / "weights.safetensors").exists() and run.net_step is None
     places = services.jobs.place_gallery(run.id)["places"] if is_placed else {}
-    is_mine = services.runs.may_change(run.id)
+    mine = services.runs.removable_holders(run.id)
     return {
-        "pictures": [(one.id, one.name, is_mine or one.holder == services.person.id) for one in pictures],
+        "pictures": [(one.id, one.name, mine is None or one.holder in mine) for one in pictures],
         "places": {view: [[float(f"{x:.4g}") for x in at] for at in all_at] for view, all_at in places.items()},
         "said": said or [],
+        "shared": services.runs.keeper != services.person.owner,
     }
 
 
 def _keep(gallery: Gallery, sent: list[_Sent], said: list[str], services: Services) -> GalleryContent:
-    pictures, twins = gallery.add([one.image for one in sent], [one.name for one in sent], services.person.owner)
+    pictures, twins = gallery.add([one.image for one in sent], [one.name for one in sent], services.runs.keeper)
+    services.classrooms.kept(services.person.id, gallery.run.id)
     said = [*said, *(sentence for one in sent for sentence in one.said), *([twins] if twins else [])]
     new = [picture.id for picture in pictures[-MAX_CHECKED:]]
     said += services.jobs.place_gallery(gallery.run.id, False, new)["hints"]

@@ -208,12 +208,13 @@ class GalleryContent(TypedDict):
     """The kept pictures of a run that a person sees, oldest first: ID, name, whether it is theirs to remove.
 
     `places` has the place of each on every finished map, of the newest alone where that takes long.
-    `said` are sentences on what was kept just now.
+    `said` are sentences on what was kept just now. `shared`: the person is in a class, which sees what they keep.
     """
 
     pictures: list[tuple[str, str, bool]]
     places: dict[str, list[list[float]]]
     said: list[str]
+    shared: bool
 
 
 class AgreementCell(TypedDict):

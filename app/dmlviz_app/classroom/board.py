@@ -1,6 +1,7 @@
 """The teacher's board: how to join, the task for all, the guesses, and who waits in the queue."""
 
 import time
+from contextlib import suppress
 from functools import lru_cache
 
 import segno
@@ -8,6 +9,7 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.lessons import LESSONS
+from dmlviz.runs.run import RunNotFoundError
 from dmlviz_app.classroom.protocol import ClassroomBoardProps
 from dmlviz_app.forms.selection import SeenView
 from dmlviz_app.people.classroom import Classroom
@@ -29,7 +31,7 @@ def classroom_board(services: Services, room: Classroom) -> None:
     """Render the board."""
     with error_boundary("The board"):
         _board(services, room)
-    _map(services)
+    _map(services, room)
     _queue(services, room)
 
 
@@ -38,9 +40,11 @@ def _datasets(services: Services) -> list[str]:
     return [default, *(name for name in services.datasets.available() if name != default)]
 
 
-def _map(services: Services) -> None:
-    """Render the map of the run whose answer is shown to the class."""
+def _map(services: Services, room: Classroom) -> None:
+    """Render the map of the run with which the class keeps pictures, or whose answer is shown to it."""
     run = revealed_run(services)
+    with suppress(RunNotFoundError):
+        run = services.runs.get(room.gallery_run) if room.gallery_run else run
     if run is None:
         return
     with error_boundary("The map"):

@@ -115,6 +115,7 @@ def classroom_bar(services: Services) -> None:
                 url=f"{ROUTES}/classrooms/{room.code}",
                 teacher=room.teacher == services.person.id,
                 revealed=room.task_key in room.revealed,
+                gallery_run=room.gallery_run,
                 pages=[address for address in pages() if address != home()],
             ),
             reruns=True,

@@ -12,13 +12,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NotRequired, TypedDict, get_args
 
+import numpy as np
+
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS, Task
 from dmlviz.lessons.measurements import format_measurement, task_measurements
+from dmlviz.metrics.verification import best_threshold
+from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.ownership import Entry
 from dmlviz.runs.run import Run
+from dmlviz.runs.thresholds import Threshold, kept_threshold
 from dmlviz.storage.csv_table import safe_cell
+from dmlviz.storage.text import counted
 from dmlviz_app.classroom.protocol import (
+    ClassGallery,
+    ClassPicture,
     ClassroomEvent,
     ClassroomLead,
     ClassroomResult,
@@ -136,7 +145,56 @@ def classroom_event(
         "result": result(room) if is_revealed else None,
         "ready": ready,
         "students": _students(rooms, room) if teacher else None,
+        "gallery_run": room.gallery_run,
+        "gallery_turn": room.gallery_turn,
     }
+
+
+def class_gallery(services: Services, room: Classroom) -> ClassGallery:
+    """Return what a class keeps with the run of its last picture: who is recognized, and by which threshold.
+
+    Raises:
+        UserError: Before the first picture, or where the run is gone.
+    """
+    if not room.gallery_run:
+        raise UserError("The class has kept no picture yet.")
+    run = services.runs.get(room.gallery_run)
+    pictures = Gallery(run).pictures(room.holders)
+    answer = services.jobs.place_gallery(run.id, judge_of=room.holders)
+    classes = DATASETS[run.config.dataset].classes
+    nicknames = {room.holder(person): member.nickname for person, member in room.members.items()}
+    shown: list[ClassPicture] = [
+        {
+            "id": one.id,
+            "name": one.name,
+            "taken": classes[label],
+            "right": classes[label] == one.name,
+            "distance": float(f"{distance:.4g}"),
+            "by": nicknames.get(one.holder, "the teacher"),
+        }
+        for one, (label, distance) in zip(pictures, answer.get("judged", []), strict=False)
+    ]
+    limit = kept_threshold(run, services.runs.gallery_holders(run.id))
+    return {"run": run.id, "pictures": shown, "places": answer["places"], "sentences": _on_pictures(shown, limit)}
+
+
+def _on_pictures(pictures: list[ClassPicture], limit: Threshold | None) -> list[str]:
+    """Say how many pictures are recognized, and which distance would have told these from the others."""
+    right, distances = (np.array([one[key] for one in pictures]) for key in ("right", "distance"))
+    people = counted(len({one["by"] for one in pictures}), "person", "people")
+    sentences = [f"{right.sum()} of {counted(len(pictures), 'picture')} recognized, from {people}."]
+    if len({*right.tolist()}) < 2:
+        return sentences  # no threshold tells right from wrong
+    best = best_threshold(distances, right)
+    decided = f"{((distances < best) == right).sum()} of {len(pictures)}"
+    if distances.min() < best < distances.max():
+        sentences.append(f"A threshold of {best:.3g} would have been right most often, in {decided}.")
+    else:
+        what = "accepts" if best > distances.max() else "rejects"
+        sentences.append(f"No threshold is right more often than one that {what} all: {decided}.")
+    if limit is not None:
+        sentences.append(f"The kept one, {limit.value:.3g}, is right in {((distances <= limit.value) == right).sum()}.")
+    return sentences
 
 
 def public_id(person: str) -> str:

@@ -49,6 +49,26 @@ class ClassroomStudent(TypedDict):
     removed: bool
 
 
+class ClassPicture(TypedDict):
+    """A picture that somebody of the class keeps: its name, for what the net takes it, how far its neighbor is."""
+
+    id: str
+    name: str
+    taken: str
+    right: bool
+    distance: float
+    by: str
+
+
+class ClassGallery(TypedDict):
+    """dmlviz/classrooms/CODE/gallery.json: what a class keeps with a run, the oldest first."""
+
+    run: str
+    pictures: list[ClassPicture]
+    places: dict[str, list[list[float]]]
+    sentences: list[str]
+
+
 class ClassroomEvent(TypedDict):
     """The state of a class for one person; `counts`, `answer` and `result` come to students once the answer is shown.
 
@@ -74,6 +94,8 @@ class ClassroomEvent(TypedDict):
     result: ClassroomResult | None
     ready: int | None
     students: list[ClassroomStudent] | None
+    gallery_run: str
+    gallery_turn: int
 
 
 class ClassroomBarProps(TypedDict):
@@ -83,6 +105,7 @@ class ClassroomBarProps(TypedDict):
     url: str
     teacher: bool
     revealed: bool
+    gallery_run: str
     pages: list[str]
 
 

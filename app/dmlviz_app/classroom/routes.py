@@ -24,6 +24,7 @@ from dmlviz_app.server.access import Rule, access, personal
 from dmlviz_app.server.event_stream import HEARTBEAT_S, event_hub
 from dmlviz_app.server.headers import NO_STORE, STREAM, JSONResponse, read_json_body
 from dmlviz_app.server.services import Services
+from dmlviz_app.server.threads import ask_worker
 from dmlviz_app.workbench.current_view import class_run
 
 MAX_BODY = 16_384  # bytes
@@ -37,6 +38,7 @@ def routes() -> list[Route]:
         Route("/classrooms/{code}/events", events),
         Route("/classrooms/{code}/place", place, methods=["POST"]),
         Route("/classrooms/{code}/action", action, methods=["POST"]),
+        Route("/classrooms/{code}/gallery.json", gallery),
         Route("/classrooms/{code}/hand-in.json", hand_in),
         Route("/classrooms/{code}/class.csv", class_csv),
         Route("/classrooms/{code}/hand-ins.zip", hand_ins),
@@ -188,6 +190,13 @@ async def hand_in(request: Request) -> Response:
         await asyncio.to_thread(payloads.hand_in, services, room, services.person.id), indent=2, ensure_ascii=False
     )
     return _file(text, "application/json", f"hand-in-{room.code}.json")
+
+
+@access(Rule.VISITOR)
+async def gallery(request: Request) -> Response:
+    """Return what the class keeps with a run, for its teacher."""
+    services, room = _room_of_teacher(request)
+    return JSONResponse(await ask_worker(request, payloads.class_gallery, services, room), headers=NO_STORE)
 
 
 @access(Rule.VISITOR)

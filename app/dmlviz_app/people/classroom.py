@@ -116,6 +116,8 @@ class Classroom:
         lead: The place of the teacher.
         lead_number: Grows with every change of `lead`, across restarts too.
         members: The students, by ID.
+        gallery_run: The run with which somebody of the class kept a picture last; empty before.
+        gallery_turn: Grows with every picture that is kept or removed.
     """
 
     code: str
@@ -133,6 +135,18 @@ class Classroom:
     lead: Place | None = None
     lead_number: int = 0
     members: dict[PersonId, Member] = field(default_factory=dict)
+    gallery_run: str = ""
+    gallery_turn: int = 0
+
+    def holder(self, person: str) -> str:
+        """Return the ID under which a person of the class keeps pictures, which are everybody's in it."""
+        return f"class:{self.code}:{person}"
+
+    @property
+    def holders(self) -> list[str]:
+        """All such IDs; what those kept who have left stays, and nothing of who was taken out."""
+        students = [id for id, member in self.members.items() if not member.removed]
+        return [self.holder(person) for person in (self.teacher, *students)]
 
     @property
     def present(self) -> dict[str, Member]:

@@ -135,6 +135,26 @@ class Classrooms:
             rooms = [room for room in past_rooms if person and (room.teacher == person or person in room.members)]
             return sorted(rooms, key=lambda room: -room.opened)
 
+    def shared_holders(self, person: str) -> list[str]:
+        """Return whose pictures a person shares: those kept in their open class, and in classes that they taught."""
+        with self._lock:
+            shared = []
+            for room in self._rooms.values():
+                if person and (room.teacher == person or (self._is_open(room) and person in room.present)):
+                    shared += room.holders
+                elif person in room.members:
+                    shared.append(room.holder(person))  # their own, also when the class is over
+            return shared
+
+    def kept(self, person: str, run: str) -> None:
+        """Note that a person of a class has changed what is kept with a run, which its board hears of."""
+        with self._lock:
+            room = self.of_person(person)
+            if room is not None:
+                room.gallery_run = run
+                room.gallery_turn += 1
+                self._save(room)
+
     def is_open(self, room: Classroom) -> bool:
         """Return whether a class has not ended."""
         with self._lock:

@@ -145,12 +145,18 @@ class PersonalJobs:
             self.runs.gallery_holders(run) if near else None,
         )
 
-    def place_gallery(self, run: str, place: bool = True, new: Sequence[str] = ()) -> PlacedGallery:
-        """Place the kept pictures that this person sees on the maps of a run; say which of the `new` ones are odd."""
+    def place_gallery(
+        self, run: str, place: bool = True, new: Sequence[str] = (), judge_of: Sequence[str] | None = None
+    ) -> PlacedGallery:
+        """Place the kept pictures that this person sees on the maps of a run; say which of the `new` ones are odd.
+
+        With `judge_of`, those of these holders alone, with what the test images say of each.
+        """
         question = {
             "ask": "gallery",
             "run": str(self.runs.get(run).path.resolve()),
-            "holders": self.runs.gallery_holders(run),
+            "holders": judge_of or self.runs.gallery_holders(run),
+            "judge": judge_of is not None,
             "place": place,
             "new": list(new),
         }

@@ -15,6 +15,7 @@ from dmlviz.runs.run import Run
 from dmlviz.runs.store import DamagedRun, Runs, default_title, run_not_found
 from dmlviz.storage.files import is_run_id, read_json
 from dmlviz_app.people import policy
+from dmlviz_app.people.classrooms import Classrooms
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.policy import Relation
 
@@ -44,13 +45,22 @@ class PersonalRuns(Runs):
         owners: The holders of each run.
         person: The person who views it.
         leave_job: Called with a run that this person deletes while others keep it, to leave its training.
+        classrooms: The classes, whose members share what they keep in them.
     """
 
-    def __init__(self, runs: Runs, owners: Ownership, person: Person, leave_job: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        owners: Ownership,
+        person: Person,
+        leave_job: Callable[[str], object],
+        classrooms: Classrooms | None = None,
+    ) -> None:
         super().__init__(runs.folder, runs.bundled)
         self.owners = owners
         self.person = person
         self._leave_job = leave_job
+        self._classrooms = classrooms
 
     def access(self, run: str) -> RunAccess | None:
         """Return what this person may do with a run; None if they may not see it."""
@@ -123,11 +133,22 @@ class PersonalRuns(Runs):
         access = self.access(run)
         if self.person.is_alone or access is None:
             return None if self.person.is_alone else []
-        return [self.person.id, *([access.entry.holder] if access.entry is not None else []), ""]
+        shared = self._classrooms.shared_holders(self.person.id) if self._classrooms else []
+        return [self.person.id, *([access.entry.holder] if access.entry is not None else []), "", *shared]
+
+    @property
+    def keeper(self) -> str:
+        """The ID under which this person keeps pictures: in a class, one whose pictures are everybody's there."""
+        room = self._classrooms.of_person(self.person.id) if self._classrooms else None
+        return self.person.owner if room is None else room.holder(self.person.id)
 
     def removable_holders(self, run: str) -> list[str] | None:
         """Return whose kept pictures and threshold this person may remove from a run; None for all."""
-        return self.gallery_holders(run) if self.may_change(run) else [self.person.id]
+        room = self._classrooms.of_person(self.person.id) if self._classrooms else None
+        if self.may_change(run):
+            return self.gallery_holders(run)
+        of_class = room.holders if room is not None and room.teacher == self.person.id else [self.keeper]
+        return [self.person.id, *of_class]
 
     def may_keep(self, run: str) -> bool:
         """Return whether this person may keep pictures and a threshold with a run; a guest only with their own."""
@@ -148,7 +169,7 @@ class PersonalRuns(Runs):
         if not self.sees(run):
             raise run_not_found(run)
         self.person.check_known()
-        if not self.may_keep(run):
+        if not self.may_keep(run) and self.keeper == self.person.owner:  # in a class, guests may
             raise UserError("A guest keeps pictures with runs of their own: train one, or log in.")
         Gallery(self.get(run)).check_net()
         return Gallery(self.writable_copy(self.get(run)))

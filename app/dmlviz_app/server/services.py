@@ -118,7 +118,7 @@ class Services:
         def leave_job(run: str) -> bool:
             return self.scheduler.stop(EventLogDir(self.store.folder / run), self.person.id or "nobody")
 
-        return PersonalRuns(self.store, self.run_owners, self.person, leave_job)
+        return PersonalRuns(self.store, self.run_owners, self.person, leave_job, self.classrooms)
 
     @cached_property
     def datasets(self) -> PersonalDatasets:

@@ -29,7 +29,9 @@ function Bar({ host, ...data }: Hosted<ClassroomBarProps>) {
         take(event);
         presence.follow(event);
         // Python draws the answer, and on the board the map; it looks again when that may be seen, or may not any more.
-        if (event.revealed !== presence.props.revealed) refresh(`${event.turn} ${event.revealed}`);
+        const { turn, revealed, gallery_run: run } = event;
+        const props = presence.props;
+        if (revealed !== props.revealed || run !== props.gallery_run) refresh(`${turn} ${revealed} ${run}`);
       }),
       onAddressChange(() => look(null)), // the page may have gone from the task or back
     ];

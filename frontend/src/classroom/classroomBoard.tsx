@@ -6,6 +6,7 @@ import { panel } from "../lib/panel.tsx";
 import { navigate } from "../lib/router.ts";
 import { serverUrl } from "../lib/server.ts";
 import type { ClassroomBoardProps, ClassroomEvent, ClassroomResult } from "../protocol.ts";
+import { ClassPictures } from "./classPictures.tsx";
 import { act, type Action, followClassroom } from "./presence.ts";
 import style from "./board.css";
 
@@ -77,6 +78,7 @@ function Board(data: ClassroomBoardProps) {
         {joining(data, event)}
         <section class="now">{event && <Now event={event} press={press} />}</section>
       </div>
+      {event?.gallery_run && <ClassPictures {...{ url, turn: event.gallery_turn }} named={state.namesShown} />}
       <section class="students">
         {event && (
           <Students {...{ event, url, press }} named={state.namesShown} name={(namesShown) => set({ namesShown })} />

@@ -22,10 +22,14 @@ from dmlviz_app.people.classroom import (
     Place,
 )
 from dmlviz_app.people.classrooms import Classrooms
+from PIL import Image
 from pydantic import TypeAdapter
 
+from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS
+from dmlviz.runs.store import Runs, bundled_runs
+from dmlviz.workers import questions
 
 LESSON = "why-a-margin"
 TASK = LESSONS[LESSON].tasks[0]
@@ -304,6 +308,45 @@ def test_students_see_the_run_to_which_their_teacher_leads_them(ada, bob, people
     assert bob.here.runs.get(adas_run).id == adas_run
     with pytest.raises(UserError):
         people["guest"].here.runs.get(adas_run)
+
+
+def test_what_a_class_keeps_is_everybodys_there_and_the_board_says_who_was_recognized(ada, bob, people, monkeypatch):
+    worker, guest = ada.everyone.scheduler.inference_worker, people["guest"]
+    monkeypatch.setattr(worker, "call", lambda question, **_: questions.answer(dict(question), None))
+    run = next(run for run in Runs(bundled_runs()).list() if not run.info.get("fails"))
+    test, address = load("digits").test, f"/dmlviz/runs/{run.id}/gallery"
+    room = ada.here.classrooms.open(ada.id, "Ada teaches", 1)
+    board = f"/dmlviz/classrooms/{room.code}/gallery.json"
+    assert "kept no picture" in ada.client.get(board).json()["error"]
+
+    def keep(person, item, name):
+        file = io.BytesIO()
+        Image.fromarray(test.images[item]).save(file, "PNG")
+        return person.client.post(f"{address}?name={name}", content=file.getvalue()).json()
+
+    bob.here.classrooms.join(room.code, bob.id, "Bob")
+    assert "A guest keeps" in keep(guest, 0, "7")["error"], "not in the class yet"
+    guest.here.classrooms.join(room.code, guest.id, "Gus")
+    keep(bob, 0, str(test.labels[0]))
+    [own, others] = reversed(keep(guest, 1, "not a digit")["pictures"])
+    assert (own[2], others[2]) == (True, False)
+    assert [picture[2] for picture in ada.client.get(f"{address}.json").json()["pictures"]] == [True, True]
+    assert people["teacher"].client.get(f"{address}.json").json()["pictures"] == []
+    content = ada.client.get(board).json()
+    assert [(one["name"], one["right"], one["by"]) for one in content["pictures"]] == [
+        (str(test.labels[0]), True, "Bob"),
+        ("not a digit", False, "Gus"),
+    ]
+    assert len(content["places"]["live"]) == 2
+    assert content["sentences"][0] == "1 of 2 pictures recognized, from 2 people."
+    assert "right most often" in content["sentences"][1]
+    assert bob.client.get(board).status_code == 404
+    assert "kept by somebody else" in bob.client.delete(f"{address}/{own[0]}").json()["error"]
+    assert len(ada.client.delete(f"{address}/{own[0]}").json()["pictures"]) == 1
+    assert event(ada.here.classrooms, room, ada.id)["gallery_turn"] == 3
+    ada.here.classrooms.end(room.code, ada.id)
+    for person, count in ((ada, 1), (bob, 1), (guest, 0)):
+        assert len(person.client.get(f"{address}.json").json()["pictures"]) == count
 
 
 def test_what_is_handed_in(ada, bob, people, adas_run):

@@ -148,6 +148,7 @@ export function KeepLine({ source, pictures, kept }: LineProps) {
         ))}
       </datalist>
       <button class="link" type="submit" disabled={Boolean(gallery.busy)} children={areZips ? "Add" : "Keep"} />
+      {gallery.content?.shared && " for the whole class"}
     </form>
   );
 }
