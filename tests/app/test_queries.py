@@ -4,6 +4,8 @@ import asyncio
 import base64
 import io
 import json
+from contextlib import ExitStack
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -191,6 +193,15 @@ def test_a_photograph_of_12_megapixels_is_answered(ask):
 
 
 def test_one_person_sends_few_pictures_at_once(ask, monkeypatch):
+    monkeypatch.setattr(queries, "WAITING", Turns(0, 8))
+    assert ask(file_of(sheet(7))).status_code == 503, "at once"
+    monkeypatch.setattr(queries, "WAITING", Turns(1, 8))
+    with ExitStack() as others:
+        monkeypatch.setattr(queries, "SENDERS", Turns(8, 1))
+        others.enter_context(queries.SENDERS.of("another", "busy"))
+        Timer(0.3, others.pop_all().close).start()
+        assert ask(file_of(sheet(7))).status_code == 200, "it waited for its turn"
+    monkeypatch.setattr(queries, "MAX_WAIT_S", 0)
     monkeypatch.setattr(queries, "SENDERS", Turns(0, 8))
     answer = ask(file_of(sheet(7)))
     assert answer.status_code == 503

@@ -7,8 +7,10 @@ server keeps no picture of a visitor's, and there is nothing to bound, to forget
 import asyncio
 import math
 import threading
+import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
 from typing import NotRequired, TypeVar
 
 import numpy as np
@@ -42,6 +44,8 @@ MAX_SECONDS = 120.0  # that a picture may take to arrive
 _decoding = threading.Semaphore(2)  # a picture of 50 megapixels may take 200 MB while it is decoded
 BUSY = "Other pictures are on their way to this server; send yours again in a moment."
 SENDERS = Turns(MAX_OF_PERSON, MAX_PICTURES)
+MAX_WAIT_S = 30.0  # for a turn: a class may send at once
+WAITING = Turns(MAX_OF_PERSON, 400)
 T = TypeVar("T")
 
 
@@ -172,7 +176,7 @@ def _drawing_of(body: bytes, dataset: str) -> np.ndarray:
 
 async def use_file(request: Request, what: str, use: Callable[[bytes], T]) -> T:
     """Read the file that somebody sends, and return what a function makes of it in a thread, in their turn."""
-    with SENDERS.of(personal(request).person.id, BUSY):
+    async with _turn(personal(request).person.id):
         try:
             async with asyncio.timeout(MAX_SECONDS):
                 content = await _body(request, MAX_BYTES, what)
@@ -183,6 +187,22 @@ async def use_file(request: Request, what: str, use: Callable[[bytes], T]) -> T:
         if not content:
             raise UserError(f"{what} is empty: the file has no bytes. Choose another.")
         return await asyncio.to_thread(use, content)
+
+
+@asynccontextmanager
+async def _turn(person: str) -> AsyncIterator[None]:
+    """Hold a turn of `SENDERS` for as long as the block lasts; where others have them all, wait for one."""
+    end = time.monotonic() + MAX_WAIT_S
+    with WAITING.of(person, BUSY), ExitStack() as turn:
+        while True:
+            try:
+                turn.enter_context(SENDERS.of(person, BUSY))
+                break
+            except BusyError:
+                if time.monotonic() >= end:
+                    raise
+            await asyncio.sleep(0.1)
+        yield
 
 
 def decode_in_turn(content: bytes, dataset: str) -> np.ndarray:
