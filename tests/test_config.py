@@ -68,6 +68,7 @@ def test_every_field_changes_the_id() -> None:
         "backbone_rate": 0.5,
         "mixed_precision": True,
         "memory": 77,
+        "prefixes": (5,),
     }
     # Tested where there is what they need: tests/nets/test_fine_tuning.py, below, tests/training/test_second_labels.py.
     elsewhere = {"unfrozen_blocks", "frozen_batch_norm", "second_labels"}

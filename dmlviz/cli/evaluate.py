@@ -135,6 +135,9 @@ def _evaluate_run(
         "scores": scores | {key: value for key, value in source.metrics.items() if key not in scores}
     }
     console.print(_score_table(results["scores"]))
+    if lengths := source.config.prefixes:
+        results["prefixes"] = {str(k): metrics.evaluate(_cut(embeddings, k, source), labels) for k in lengths}
+        console.print(_prefix_table(results["prefixes"] | {f"all {embeddings.shape[1]}": scores}))
     if rerank:
         results["reranked"] = metrics.reranked(embeddings, labels)
         console.print(_reranked_table(results))
@@ -162,6 +165,23 @@ def _crop_scores(run: Run, crops: int, single: dict[str, float], root: Path | No
         f"{crops} crops, {name}": metrics.evaluate(combine(vectors, name, run.config, reference), dataset.test.labels)
         for name in COMBINATIONS
     }
+
+
+def _cut(embeddings: np.ndarray, length: int, run: Run) -> np.ndarray:
+    """Return the first dimensions of embeddings, of length 1 again where the run's are."""
+    short = embeddings[:, :length]
+    norms = np.linalg.norm(short, axis=1, keepdims=True) if run.config.normalize else np.ones(1, short.dtype)
+    return short / np.where(norms > 0, norms, 1)
+
+
+def _prefix_table(columns: dict[str, dict[str, float]]) -> Table:
+    keys = ("precision_at_1", "map_at_r", "knn_accuracy")
+    table = Table(box=None, pad_edge=False, title="the first dimensions alone")
+    for name in ("dimensions", *keys):
+        table.add_column(name, justify="right")
+    for length, scores in columns.items():
+        table.add_row(length, *(format_score(key, scores[key]) for key in keys))
+    return table
 
 
 def _reranked_table(results: dict[str, dict[str, float]]) -> Table:

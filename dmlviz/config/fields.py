@@ -151,6 +151,7 @@ _CODE: Mapping[str, Mapping[str, Any]] = {
     "views": {"short": lambda s: f"{s.views} views" if s.views > 1 else ""},
     "augmentation": {"short": lambda s: "augmented" if s.augmentation else ""},
     "projection_dim": {"short": lambda s: f"{s.projection_dim}-d head" if s.projection_dim else ""},
+    "prefixes": {"short": lambda s: f"prefixes {', '.join(map(str, s.prefixes))}" if s.prefixes else ""},
     "unfrozen_blocks": {
         "most": lambda s: blocks_of(s.dataset_spec),
         "has_meaning": lambda s: blocks_of(s.dataset_spec),

@@ -303,6 +303,29 @@ RULES = (
         gives_way=("miner", "miner_params"),
         to=("loss",),
     ),
+    Rule(
+        lambda s: s.prefixes and s.projection_dim,
+        "Prefixes are of the embedding, and a loss behind a projection head does not see it; got projection_dim = "
+        "{projection_dim}: use no projection head, or no prefixes.",
+        gives_way=("prefixes",),
+        to=("projection_dim",),
+    ),
+    Rule(
+        lambda s: s.prefixes and s.prefixes[-1] >= s.embedding_dim,
+        lambda s: (
+            f"A prefix is shorter than the embedding of {s.embedding_dim} dimensions; got {s.prefixes[-1]}: leave it "
+            "out, or use more dimensions."
+        ),
+        gives_way=("prefixes",),
+        to=("embedding_dim",),
+    ),
+    Rule(
+        lambda s: s.prefixes and s.prefixes[0] == 1 and (s.normalize or s.loss_spec.on_sphere),
+        "A normalized prefix of 1 dimension has only two points, −1 and 1; got prefixes = {prefixes}: begin with 2 or "
+        "more.",
+        gives_way=("prefixes",),
+        to=("loss", "normalize"),
+    ),
     Rule(lambda s: s.memory and not takes_memory(s), _no_memory, gives_way=("memory",), to=("loss", "miner")),
     Rule(
         lambda s: s.memory and s.sampler_spec.tuple_kind,

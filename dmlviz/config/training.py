@@ -41,6 +41,9 @@ def views_note(config: TrainFields) -> str:
             f"Each image was also compared with up to {config.memory:,} embeddings of earlier batches; “What the loss "
             "sees” draws the batch alone."
         )
+    if config.prefixes:
+        lengths = ", ".join(map(str, config.prefixes))
+        notes.append(f"The loss also saw the first {lengths} dimensions alone, so that embeddings can be cut there.")
     if config.unfrozen_blocks:
         blocks = "The last block" if config.unfrozen_blocks == 1 else f"The last {config.unfrozen_blocks} blocks"
         notes.append(f"{blocks} of the backbone trained, too, at {config.backbone_rate:g} × the learning rate.")
@@ -83,7 +86,7 @@ class TrainConfig(TrainFields):
         {
             *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
             *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm", "second_labels"),
-            *("decay_epochs", "decay_factor", "memory"),
+            *("decay_epochs", "decay_factor", "memory", "prefixes"),
         }
     )
 

@@ -81,6 +81,12 @@ class TrainFields(Config):
         "all scores and maps are of the embeddings before it; 0: none",
     )
 
+    prefixes: Annotated[tuple[Annotated[int, Field(ge=1, le=4096)], ...], BeforeValidator(_class_ids)] = Field(
+        default=(),
+        description="lengths of the embedding's beginnings on which the loss is computed, too (Matryoshka), e.g. "
+        "2,8,32: an embedding that can be cut",
+    )
+
     use_labels: bool = Field(
         default=True,
         description="whether loss and miner see the class labels; without them the views of an image are its positives",

@@ -12,7 +12,7 @@ from torch import Tensor
 from dmlviz.errors import UserError
 from dmlviz.ops.fixed_path import is_transformed
 from dmlviz.ops.labels import read_labels
-from dmlviz.ops.pairwise import cosine_distance, cosine_matrix, distance_matrix
+from dmlviz.ops.pairwise import cosine_distance, cosine_matrix, distance_matrix, l2_normalize
 
 _WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 
@@ -64,6 +64,23 @@ class LabeledBatch:
         """Add second labels: `second` is the batch with these, and the same matrices."""
         self.second = LabeledBatch(self.embeddings, labels)
         self.second._matrices = self._matrices
+
+    def prefix(self, length: int, normalize: bool) -> "LabeledBatch":
+        """Return the batch, its memory and second labels with the first dimensions alone.
+
+        Args:
+            length: Number of the dimensions.
+            normalize: Whether what is left is scaled to length 1 again.
+        """
+
+        def cut(x: Tensor) -> Tensor:
+            return l2_normalize(x[:, :length]) if normalize else x[:, :length]
+
+        memory = self.memory and self.memory._replace(embeddings=cut(self.memory.embeddings))
+        short = LabeledBatch(cut(self.embeddings), self.labels, memory, self._images)
+        if self.second is not None:
+            short.add_labels(self.second.labels)
+        return short
 
     def __len__(self) -> int:
         return len(self.labels)

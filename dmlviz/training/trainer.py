@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,29 +94,31 @@ class Trainer:
         if config.projection_dim:
             head = projection_head(config.embedding_dim, config.projection_dim, config.seed)
             self.trained = nn.Sequential(self.net, head.to(device))
-        loss = losses.build(
+        build = partial(
+            losses.build,
             config.loss,
-            embedding_dim=config.loss_dim,
             num_classes=len(config.train_classes),
             num_second_classes=None if self.second_labels is None else int(self.second_labels.max()) + 1,
             seed=config.seed,
             **config.loss_params,
         )
-        self.loss = loss.to(device)
+        self.loss: Loss = build(embedding_dim=config.loss_dim).to(device)
+        # The same loss for each prefix (Kusupati et al. 2022): all count alike, and have weights of their own.
+        self.of_prefixes: list[Loss] = [build(embedding_dim=length).to(device) for length in config.prefixes]
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
         self.memory = CrossBatchMemory(config.memory, config.steps) if config.memory else None
         unfrozen = self.net.unfrozen if isinstance(self.net, FineTunedNet) else ()
-        self.optimizer = build_optimizer(config, self.trained, self.loss, unfrozen)
+        self.optimizer = build_optimizer(config, self.trained, nn.ModuleList([self.loss, *self.of_prefixes]), unfrozen)
         self.schedule = build_schedule(config, self.optimizer, len(self.train_images))
         self.steps_per_epoch = config.steps_of_epoch(len(self.train_images))
         parts: list[object] = [*self.loss.modules(), self.miner, self.batches]
         self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
-        if self.refreshable and (config.views > 1 or config.projection_dim):
+        if self.refreshable and (config.views > 1 or config.projection_dim or config.prefixes):
             names = [(config.miner, self.miner), (config.sampler, self.batches)]
             name = next((name for name, part in names if isinstance(part, NeedsTrainEmbeddings)), config.loss)
             raise UserError(
-                f"{name} looks at all training images by their class, not at views or behind a projection head: train "
-                "with labels, 1 view and no projection head, or choose another."
+                f"{name} looks at all training images by their class, not at views, prefixes or behind a projection "
+                "head: train with labels, 1 view, no prefixes and no projection head, or choose another."
             )
         self.refreshing: list[Iterator[None]] = []
         # With the inputs of its batch, and what its gradients are multiplied with.
@@ -186,6 +189,10 @@ class Trainer:
         compared = batch if self.memory is None else self.memory.beside(batch.embeddings, labels, indices)
         tuples = self.miner.mine(compared) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(compared, tuples)
+        shortened = [compared.prefix(length, self.config.normalize) for length in self.config.prefixes]
+        for short, of_prefix in zip(shortened, self.of_prefixes, strict=True):
+            loss = loss + of_prefix.compute(short, tuples)
+        loss = loss / (1 + len(shortened)) if shortened else loss
         stats = torch.stack([each.float() for each in batch_stats(batch, loss, self.loss).values()])
         value, active, within, between, terms = stats.tolist()
         self.recorder = None
@@ -195,6 +202,8 @@ class Trainer:
             self.recorder = recorder, inputs, self.precision.gradient_scale
         if math.isfinite(value) and self.precision.update(loss, self.optimizer):
             self.loss.after_step(batch)
+            for short, of_prefix in zip(shortened, self.of_prefixes, strict=True):
+                of_prefix.after_step(short)
             if self.memory is not None:
                 self.memory.keep(step, batch.embeddings, labels, indices)
             self.schedule.step()

@@ -15,7 +15,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Spec
 from dmlviz.config import TrainConfig
-from dmlviz.config.fields import FIELDS, limits
+from dmlviz.config.fields import DIMENSIONS, FIELDS, limits
 from dmlviz.config.training import cost_note, words_of_strengths
 from dmlviz.data.class_names import short_names
 from dmlviz_app.forms.parameters import bound_widget, parameter_columns, parameter_widget, parameters
@@ -145,6 +145,23 @@ class _Form:
         if self.config.unfrozen_blocks:
             st.caption(cost_note(self.config))
         self.row("embedding_dim", "normalize")
+        self.prefixes()
+
+    def prefixes(self) -> None:
+        """Render the lengths at which the embedding can be cut, of those that are usual."""
+        spec, config = FIELDS["prefixes"], self.config
+        usual = {number for number in DIMENSIONS if number < config.embedding_dim}
+        bound_widget(
+            st.multiselect,
+            spec.title,
+            "set.prefixes",
+            list(config.prefixes),
+            lambda lengths: self.ui.set("prefixes", tuple(sorted(lengths))),
+            options=sorted(usual | {*config.prefixes}),
+            placeholder="None",
+            help=spec.help,
+        )
+        self.ui.messages.show("set.prefixes")
 
     def _layers(self) -> None:
         """Render what opens the picture of the net, as these settings build it."""

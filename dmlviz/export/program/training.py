@@ -25,7 +25,7 @@ EMBEDDED = 100  # images that the net of a page embeds at once
 MAX_STEPS = 10_000  # of which a page keeps the learning rates
 PLAIN: dict[str, Any] = {"unfrozen_blocks": 0, "projection_dim": 0, "use_labels": True, "views": 1}
 PLAIN |= {"second_labels": "", "label_noise": 0.0, "corrections": None, "mixed_precision": False}
-PLAIN |= {"frozen_batch_norm": False, "memory": 0}
+PLAIN |= {"frozen_batch_norm": False, "memory": 0, "prefixes": ()}
 
 
 @dataclass(frozen=True)
