@@ -23,6 +23,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from tests.waiting import until
 
+gc.disable()  # until all tests are collected: it looked through a million objects again and again
 threadpoolctl.threadpool_info()  # starts a process the first time: not within a quick test
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests share two cores among several processes
@@ -118,6 +119,7 @@ testing = False  # xdist starts processes, too
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="leave out tests that start a process or take seconds")
+    parser.addoption("--cases", type=int, default=10**9, help="up to so many cases of each test, always the same ones")
     parser.addoption("--whole", action="store_true", help="all cases of tests of which a sample is run otherwise")
 
 
@@ -140,18 +142,18 @@ def pytest_runtest_protocol():
         testing = False
 
 
-def leave_out_of_samples(items):
-    """Keep n cases of each test marked `sample(n)`, always the same ones: its name is the seed."""
+def leave_out_of_samples(items, most):
+    """Keep n cases of each test marked `sample(n)`, up to `most` of any; always the same ones: its name is the seed."""
     cases = defaultdict(list)
     for item in items:
-        if marker := item.get_closest_marker("sample"):
-            cases[item.nodeid.partition("[")[0], *marker.args].append(item)
+        n, *_ = [*(marker.args[0] for marker in item.iter_markers("sample")), most]
+        cases[item.nodeid.partition("[")[0], min(n, most)].append(item)
     kept = {
         item
         for (name, n), all_of_it in cases.items()
         for item in random.Random(name).sample(all_of_it, min(n, len(all_of_it)))
     }
-    items[:] = [item for item in items if item in kept or not item.get_closest_marker("sample")]
+    items[:] = [item for item in items if item in kept]
 
 
 @pytest.fixture(scope="session")
@@ -200,7 +202,7 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption("quick"):
         items[:] = [item for item in items if not item.nodeid.startswith(SLOW) and not item.get_closest_marker("slow")]
     if not config.getoption("whole"):
-        leave_out_of_samples(items)
+        leave_out_of_samples(items, config.getoption("cases"))
     order = [*TOGETHER, *LONG]
 
     def place(item):
@@ -219,3 +221,4 @@ def pytest_collection_finish():
     """Keep what was imported out of garbage collections: Streamlit collects in full after each run of a page."""
     gc.collect()
     gc.freeze()
+    gc.enable()

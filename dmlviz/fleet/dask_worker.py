@@ -86,7 +86,7 @@ async def run_worker(
     configure_dask()
     security = load_security(certificates)
     name = name or socket.gethostname()
-    _machine = machine = await asyncio.to_thread(Machine, slots, data)
+    machine = None
     end = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end.set)
@@ -96,6 +96,8 @@ async def run_worker(
             try:
                 scheduler = scheduler_address(address)
                 await _check_versions(scheduler, security)
+                if machine is None:  # who is refused starts no workers
+                    _machine = machine = await asyncio.to_thread(_prepare, slots, data)
                 await _join(scheduler, security, machine, slots, name, data, end, say)
                 last_sentence = ""
             except FleetError:
@@ -108,7 +110,15 @@ async def run_worker(
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(end.wait(), RETRY_S)
     finally:
-        await asyncio.to_thread(machine.close)
+        if machine is not None:
+            await asyncio.to_thread(machine.close)
+
+
+def _prepare(slots: int, data: Path | None) -> Machine:
+    try:
+        return Machine(slots, data)
+    except OSError as error:
+        raise FleetError(f"This machine has no place to work in: {error}") from None
 
 
 async def _join(

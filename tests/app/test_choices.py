@@ -37,6 +37,7 @@ CHOICES = {
 CHOSEN = {"0": "False", "1": "True"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("menu", CHOICES)
 def test_every_choice_can_be_opened(here, run, menu):
     page, faults = pages.open_page(), {}

@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 def page(chromium, folder):
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
     Thread(target=server.serve_forever, daemon=True).start()
-    context = chromium.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True)
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(SLOW)
     page.address, page.server = f"http://127.0.0.1:{server.server_port}/playground/index.html", server
