@@ -52,6 +52,7 @@ VALUES: dict[str, list[Any]] = {
 }
 SETTINGS: list[dict[str, Any]] = [
     {"loss": "weighted_sum", "second_labels": "model"},
+    {"loss": "weighted_sum", "second_labels": "model", "dataset": "identities", "memory": 64},
     {"loss": "weighted_sum", "second_labels": "model", "dataset": "identities", "sampler": "shuffled", "views": 2},
     {"dataset": "custom-000000000000000c", "net": "mlp", "augmentation": {"rotate": 15.0}},
     {"dataset": "custom-000000000000000c", "net": "mlp", "unfrozen_blocks": 2, "frozen_batch_norm": True},
@@ -100,7 +101,7 @@ def refusal(fields: dict[str, Any]) -> tuple[int, str]:
 
 def test_settings_are_refused_with_the_sentence_of_the_first_rule_that_they_break() -> None:
     first = set()
-    for fields, config, sentence in drawn(2000):
+    for fields, config, sentence in drawn(4000):
         number, words = refusal(fields)
         assert words == sentence, fields
         assert (config is None) == sentence.endswith(".")
