@@ -13,7 +13,8 @@ class ExportFormatSpec(Spec):
     """A kind of file: how its name ends and what it is called on the web (RFC 6838).
 
     `needs_net` says that the run must have weights, `needs_torch` that writing it loads torch, which a server does in
-    a process of its own. `library` is what must be installed, by the extra `extra` of dmlviz.
+    a process of its own. `library` is what must be installed, by the extra `extra` of dmlviz. `options` are those of
+    `dmlviz export` that change what is shown.
     """
 
     suffix: str
@@ -22,6 +23,7 @@ class ExportFormatSpec(Spec):
     needs_torch: bool = False
     library: str = ""
     extra: str = ""
+    options: tuple[str, ...] = ()
 
     @property
     def problem(self) -> str:

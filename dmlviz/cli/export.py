@@ -1,6 +1,7 @@
 """`dmlviz export`: save a run as a page, a table, weights or a script."""
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,8 @@ from typing import Annotated
 import typer
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.export_formats import FIGURES
+from dmlviz.catalog.export_formats import FIGURES, ExportFormatSpec
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
@@ -19,6 +21,7 @@ from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
 
 app = single_command_app()
+DEFAULT_SCALE = 2
 _FORMATS = "; ".join(
     f"{name}: {format.summary[0].lower()}{format.summary[1:].rstrip('.')}" for name, format in FORMATS.items()
 )
@@ -45,18 +48,22 @@ def export(
         ),
     ] = "map",
     width: Annotated[str, typer.Option(metavar="MM", help="of a figure: column (85), slide (250), or mm")] = "column",
-    scale: Annotated[int, typer.Option(metavar="N", help="of a PNG: 1, 2 or 4")] = 2,
+    scale: Annotated[int, typer.Option(metavar="N", help="of a PNG: 1, 2 or 4")] = DEFAULT_SCALE,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="output path, - for stdout")] = None,
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
     """Export a run: interactive HTML page, tables, figures, weights, or the script that reproduces it."""
-    _ = FORMATS[format]
+    given = {"hide": hide, "step": step is not None, "figure": figure != "map", "width": width != "column"}
+    _refuse_unused(FORMATS[format], given | {"scale": scale != DEFAULT_SCALE})
     source = Runs(runs_folder(runs)).find(run)
     DATASETS.add_search_path(data_root(data))
+    hidden = _hidden(source, hide)
+    if step is not None and source.end_step is not None and step > source.end_step:
+        raise UserError(f"{source.title} ended after step {source.end_step:,}; got --step {step:,}.")
     contents = RunExport.from_run(source, finished_projection(source, view), data_root(data))
     query = {"figure": figure, "width": width, "scale": str(scale)} | ({} if step is None else {"step": str(step)})
-    look = replace(Look.of_address(query, ""), hidden=read_classes(hide))
+    look = replace(Look.of_address(query, ""), hidden=hidden)
     contents = replace(contents, look=look)
     if str(out) == "-":
         write(format, contents, sys.stdout.buffer)
@@ -64,6 +71,23 @@ def export(
         print(save(format, contents, out))
         if format == "weights":
             print(f"\nTo load them:\n\n{loading(contents)}", file=sys.stderr)
+
+
+def _refuse_unused(spec: ExportFormatSpec, given: Mapping[str, object]) -> None:
+    unused = [f"--{name}" for name, value in given.items() if value and name not in spec.options]
+    if unused:
+        formats = [name for name, other in FORMATS.items() if {word[2:] for word in unused} <= {*other.options}]
+        raise UserError(
+            f"{spec.title} ({spec.name}) is written without {' and '.join(unused)}: leave that out, or choose "
+            f"--format {', '.join(formats)}."
+        )
+
+
+def _hidden(run: Run, hide: str) -> frozenset[int]:
+    hidden, classes = read_classes(hide), DATASETS[run.config.dataset].classes
+    if unknown := sorted(hidden - {*range(len(classes))}):
+        raise UserError(f"{run.title} has classes 0 to {len(classes) - 1}; got --hide {hide}, {unknown[0]} among them.")
+    return hidden
 
 
 def finished_projection(run: Run, view: str | None) -> ProjectionRun | None:
@@ -76,6 +100,6 @@ def finished_projection(run: Run, view: str | None) -> ProjectionRun | None:
         methods = ", ".join(sorted({projection.config.method for projection in projections})) or "none yet"
         raise UserError(
             f"{run.title} has no finished projection {view!r} (available: {methods}); "
-            f"create one with dmlviz project {run.id}."
+            f"create one with dmlviz project {run.id}{f' --method {view}' if view in PROJECTIONS else ''}."
         )
     return max(matching, key=lambda projection: (projection.path / "projection.json").stat().st_mtime_ns)

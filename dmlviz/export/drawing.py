@@ -3,6 +3,7 @@
 import html
 import textwrap
 import warnings
+from collections.abc import Collection
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,7 +120,8 @@ def _map(export: RunExport) -> "Figure":
     source = drawing.draw_map(places, ids, items, painted.names, title, caption)
     for trace, group in zip(source.data, np.unique(ids), strict=True):
         trace.marker.color = painted.colors[group]
-    figure = _drawn(source, look.width, look.color == "class")
+    named = {"class": painted.names, "error": painted.names[:-1]}.get(look.color, ())
+    figure = _drawn(source, look.width, named)
     (pane,) = figure.axes
     left, bottom, right, top = area if area and len(shown.box.center) == 2 else (-1, -1, 1, 1)
     pane.set(xlim=center[0] + half * np.array([left, right]), ylim=center[1] + half * np.array([bottom, top]))
@@ -137,8 +139,8 @@ def _map(export: RunExport) -> "Figure":
     return figure
 
 
-def _drawn(source: "go.Figure", width: float, named: bool = True) -> "Figure":
-    """Draw a figure of Plotly, of the kinds that `dmlviz.figures` makes, so many mm wide; a map with names if asked."""
+def _drawn(source: "go.Figure", width: float, named: Collection[str] = ()) -> "Figure":
+    """Draw a figure of Plotly, of the kinds that `dmlviz.figures` makes, so many mm wide, with these names on a map."""
     from matplotlib.figure import Figure
 
     layout, traces = source.layout, [trace.to_plotly_json() for trace in source.data]
@@ -196,7 +198,7 @@ def _pale(colors: Any) -> np.ndarray:
     return 0.4 * (0.25 * np.asarray(colors) + 0.75 * muted) + 0.6 * ground
 
 
-def _draw(pane: Any, trace: dict[str, Any], size: float | None, named: bool) -> None:
+def _draw(pane: Any, trace: dict[str, Any], size: float | None, named: Collection[str]) -> None:
     marker, line, mode = trace.get("marker", {}), trace.get("line", {}), trace.get("mode", "")
     label = html.unescape(trace.get("name") or "") if trace.get("showlegend") is not False else ""
     label = label.lstrip(": ") or "_nolegend_"
@@ -213,7 +215,7 @@ def _draw(pane: Any, trace: dict[str, Any], size: float | None, named: bool) -> 
         area = 0.3 * marker.get("size", 6) ** 2 if size is None else size**2
         edge = {"edgecolors": GROUND["light"], "linewidths": 0.3 if area > 3 else 0}
         pane.scatter(*axes, s=area, color=marker["color"], label=label, **edge)
-        if size is not None and named and label != "_nolegend_":  # as on the page, the name in the middle
+        if size is not None and label in named:  # as on the page, the name in the middle
             box = {"facecolor": GROUND["light"], "alpha": 0.7, "linewidth": 0, "pad": 0.6}
             middle = [float(np.median(axis)) for axis in axes]
             pane.text(*middle, label, ha="center", va="center", bbox=box, clip_on=True)

@@ -14,7 +14,7 @@ from dmlviz.runs.point_values import NEIGHBORS, POINT_MEASURES, has_point_values
 
 COLORS = ("class", "error", *POINT_MEASURES)
 RAMP = ("#abadb1", "#cc9b66", "#e9891f", "#b24c20", "#7a1020")  # as on the page: from what is usual to what stands out
-QUIET, WRONG = "#d3d5d9", "#c81e3c"
+WRONG, MUTED = "#c81e3c", (135, 137, 143)  # as on the page
 ASIDE, ABOVE = -0.6, 0.42  # radians: from where the page first sees three dimensions
 
 
@@ -34,14 +34,15 @@ def groups(export: RunExport) -> Groups:
         UserError: For what a figure cannot be colored by.
     """
     name, labels = export.look.color, export.labels
-    if name == "class":
+    if name in ("class", "error"):
         count = int(labels.max(initial=0)) + 1
         names = tuple(class_name(short_names(export.classes), label) for label in range(count))
-        return Groups(labels, names, named_colors(export.classes, count, "light"))
-    if name == "error":
+        colors = named_colors(export.classes, count, "light")
+        if name == "class":
+            return Groups(labels, names, colors)
         nearest = np.searchsorted(export.items, export.neighbors[1][:, 0])
-        names = "nearest image of the same class", "of another class"
-        return Groups((labels[nearest] != labels).astype(int), names, [QUIET, WRONG])
+        of = np.where(labels[nearest] == labels, labels, count)
+        return Groups(of, (*names, "wrong neighbor"), [*map(_pale, colors), WRONG])
     if name not in COLORS:
         raise UserError(
             f"Films and figures are colored by {', '.join(COLORS)}; got {name[:40]!r}: choose one of these."
@@ -56,6 +57,12 @@ def groups(export: RunExport) -> Groups:
     edges = np.linspace(0, float(np.percentile(values, 99)), len(RAMP) + 1)
     names = tuple(f"{low:.2g} to {high:.2g} from the class center" for low, high in pairwise(edges))
     return Groups(np.clip(np.searchsorted(edges[1:-1], values), 0, len(RAMP) - 1), names, [*RAMP])
+
+
+def _pale(color: str) -> str:
+    """Return the color of a class where only errors stand out, as the page has it."""
+    muted = 0.25 * np.array([*bytes.fromhex(color[1:])]) + 0.75 * np.array(MUTED)
+    return "#" + bytes(np.rint(0.75 * muted + 0.25 * 255).astype(np.uint8).tolist()).hex()
 
 
 def flat(places: np.ndarray, center: np.ndarray, turn: tuple[float, ...] | None, angle: float = 0.0) -> np.ndarray:

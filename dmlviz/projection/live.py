@@ -22,6 +22,7 @@ from dmlviz.projection.registry import Layout
 from dmlviz.projection.validation import check, check_embeddings, check_labels, lowered
 
 _COLLAPSED = 1e-3  # of the embeddings' length
+_KNOWN = 50  # points, or half of them, must have a place for the map to go on from
 _SMALL = 0.03  # of a live t-SNE, from which a whole one begins: it ends as well as from scratch, and turns no cluster
 _NOISE = 1e-4  # of the map: new points that are placed alike separate
 _FORMED = 1000  # iterations: neighbors pull a layout together no more
@@ -223,7 +224,7 @@ class LiveProjection:
         if np.array_equal(ids, state.ids):
             return layout
         _, here, there = np.intersect1d(ids, state.ids, return_indices=True)
-        if len(here) == 0:
+        if len(here) < min(_KNOWN, len(ids) / 2):  # so few do not say where the others belong
             return None
         start = np.empty((len(ids), config.dims), np.float32)
         start[here] = layout.coordinates[there]

@@ -206,7 +206,8 @@ def _follow(
         else:
             try:
                 if run.embeddings is None:
-                    raise UserError(run.lacks("embeddings of all test images"))
+                    lack = f"The training ended at step {shown:,}, without embeddings of all test images."
+                    raise UserError(lack if record.layouts else run.lacks("embeddings of all test images"))
                 if behind:
                     lower_priority(below=SETTLING)
                 _settle(writer, record, run, live, stop, began)

@@ -350,6 +350,17 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
             return embeddings[indices], labels[indices]
         return self.snapshot(step), labels[indices]
 
+    @property
+    def last_alarm(self) -> str:
+        """Return the sentence of the alarm that was on when the training ended; empty if there was none."""
+        on: dict[str, str] = {}
+        for event in self.events():
+            if event["event"] == "alarm":
+                on[event["alarm"]] = event["sentence"]
+            elif event["event"] == "alarm_over":
+                on.pop(event["alarm"], None)
+        return next(iter(on.values()), "")
+
     def lacks(self, what: str) -> RunNotFoundError:
         """Return the error that says why the run has no `what`, and what can still be done with it."""
         state, steps = self.state, self.snapshot_steps

@@ -424,6 +424,16 @@ def test_points_move_while_a_person_drags_a_setting_and_the_map_is_drawn_with_it
     person.map_has("state", "finished")
     until(lambda: person.map.evaluate("root => root.map.playback.moved === null"), what="what was moved stays")
     expect(page.locator(".map .foot")).to_contain_text("of 10 neighbors")
+    slider = page.locator(".map .settings input[aria-label='Perplexity']")
+    value = int(slider.input_value())
+    for count in range(8):  # each was a map of its own, the slider lost the focus, and the keys went on to the map
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(900 * (count % 4 == 3))
+    expect(page).to_have_url(re.compile(rf"view.perplexity={value - 8}\b"))
+    expect(slider).to_be_focused()
+    assert int(slider.input_value()) == value - 8
+    person.map_has("state", "finished")
+    assert not person.of_map("pinned")
 
 
 def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):

@@ -51,6 +51,25 @@ def test_view_selects_a_projection_by_method(capsys, runs, run, tmp_path):
     assert "tsne); create one with dmlviz project" in output
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            "--format html --hide 3",
+            "written without --hide: leave that out, or choose --format film, gif, svg, pdf, png",
+        ),
+        ("--format film --step 3", "written without --step: leave that out, or choose --format svg, pdf, png"),
+        ("--format svg --hide 0,77", "has classes 0 to 9; got --hide 0,77, 77 among them"),
+        ("--format svg --step 99999", "got --step 99,999"),
+    ],
+)
+def test_what_a_file_would_not_show_is_refused(capsys, runs, run, tmp_path, options, said):
+    code, _, error = run_cli(capsys, "export", run.id, *options.split(), "-o", tmp_path / "x", "--runs", runs.folder)
+    assert code == 2
+    assert said in error
+    assert not [*tmp_path.iterdir()]
+
+
 def test_an_image_data_set_is_added_listed_and_removed(capsys, tmp_path):
     rng = np.random.default_rng(0)
     with zipfile.ZipFile(tmp_path / "pets.zip", "w") as archive:

@@ -85,6 +85,15 @@ def test_points_are_taken_away_and_added_by_their_ids(method):
 
 
 @pytest.mark.parametrize("method", METHODS[1:])
+def test_no_point_flies_off_when_many_join_a_few(method):
+    follower = live(method)
+    for count in (12, 480, 3, 480):
+        places = follower.update(DIGITS[:count], ids=np.arange(count)).coordinates
+    apart = np.linalg.norm(places - np.median(places, axis=0), axis=1) / places.std()
+    assert apart.max() < 4
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
 def test_no_point_flies_off_when_the_net_jumps(method):
     follower = live(method)
     for _ in range(2):

@@ -1,6 +1,7 @@
 """Workbench of Explore: the map of the shown run, or one projection by two engines; inspector, scores, loss curve."""
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from dmlviz_app.workbench.projection_picker import start_projection
 from dmlviz_app.workbench.protocol import InspectorProps, Link, MapHeading, MapProps, WorkbenchProps
 
 KEY = "workbench"
+OF_MAP = ("view", "previous_view", "subset", "whole_view", "params", "projection_overrides")  # fields of the state
 SECOND_PROGRESS = "progress.second"  # of the other engine's map
 LINK: Link = {"link": "engines", "links_views": False}  # of different maps, places and iterations cannot be compared
 
@@ -217,12 +219,12 @@ def _change_map(
 ) -> None:
     """Show another projection; where that is not possible, say why and change nothing."""
     ui.messages.forget("map")
-    before = ui.view, ui.previous_view, ui.subset, ui.whole_view
+    before = {name: deepcopy(getattr(ui, name)) for name in OF_MAP}
     try:
         change()
         config = ui.projection()
         if config is not None:
             services.jobs.project(run_view.run.id, followed(run_view, config), resume=True, instead=instead)
     except UserError as error:
-        ui.view, ui.previous_view, ui.subset, ui.whole_view = before
+        vars(ui).update(before)
         ui.messages.say("map", error)

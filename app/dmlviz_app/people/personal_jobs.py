@@ -17,7 +17,7 @@ from dmlviz.jobs.pool import embed_images
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.answers import EmbeddedImages, PlacedGallery
 from dmlviz.runs.quota import folder_size, run_size
-from dmlviz.runs.run import EventLogDir, Run, RunNotFoundError
+from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError
 from dmlviz.runs.size_estimate import estimate_size
 from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import Study
@@ -95,14 +95,15 @@ class PersonalJobs:
             config: The projection.
             resume: Go on with one that was stopped.
             instead: ID of the map that is shown, if any: this person's other maps that follow the run are stopped, and
-                one by the same method goes on from its layout. None stops none.
+                those of the run by the same method and program; one that follows goes on from its layout. None stops
+                none.
         """
         self.runs.get(run)
         self.check_room()
         holder, begin = self.person.owner, instead or ""
         order = projection(self.scheduler.runs, run, config, resume=resume, holder=holder, begin=begin)
         for job, _ in self.running_for() if instead is not None else ():
-            if job.order.lane is FOLLOWS and job.order.run == run and job.order.folder != order.folder:
+            if job.order.run == run and job.order.folder != order.folder and _gives_way(job, config):
                 self.scheduler.stop(job.record, self.person.id)
         self.submit(order)
 
@@ -238,3 +239,11 @@ class PersonalStudies:
         """Return the bytes that the studies of this person take."""
         person = self.jobs.person.id
         return sum(folder_size(study.path) for study in self.runner.studies() if study.info["owner"] == person)
+
+
+def _gives_way(job: Job, config: ProjectionConfig) -> bool:
+    """Return whether the map of a job is over when this one is asked for: it follows, or is the same but for settings."""
+    if not isinstance(job.record, ProjectionRun):
+        return False
+    other = job.record.config
+    return job.order.lane is FOLLOWS or (other.method, other.engine) == (config.method, config.engine)

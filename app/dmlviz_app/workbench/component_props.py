@@ -128,8 +128,11 @@ def _picture(run_view: RunView) -> PictureInfo:
     run, projection = run_view.run, run_view.projection
     method = run.default_view if projection is None else projection.config.declared.name
     picture = PictureInfo(method=method)
-    if projection is not None and (note := projection.config.note(run.config.embedding_dim)):
-        picture["note"] = note
+    if projection is not None:
+        is_of_end = run_view.complete and projection.config.step is None and not projection.config.follow
+        notes = projection.config.note(run.config.embedding_dim), run.last_alarm if is_of_end else ""
+        if note := " ".join(filter(None, notes)):
+            picture["note"] = note
     if projection is not None and projection.config.axes:
         picture["axes"] = [*projection.config.axes]
     if projection is None and PROJECTIONS[method].identity:

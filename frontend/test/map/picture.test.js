@@ -27,13 +27,14 @@ test("the figures of a picture are those that were measured, and on how many ima
 });
 
 test("a map begins with what may be read from it", () => {
-  const meaning = (neighbors_kept, distance_correlation) =>
-    meaningOf({ ...kept, neighbors_kept, distance_correlation });
+  const meaning = (neighbors_kept, distance_correlation, isLinear = true) =>
+    meaningOf({ ...kept, neighbors_kept, distance_correlation }, isLinear);
   assert.equal(meaning(0.07, 0.9), "0.7 of 10 neighbors survive: do not read distances here.");
   assert.match(meaning(0.5, 0.99), /read groups here, not distances/);
   assert.match(meaning(0.86, 0.6), /who is near, not how far/);
   assert.match(meaning(1, 1), /near and far can be read/);
-  assert.equal(meaningOf(null), "");
+  assert.match(meaning(1, 1, false), /who is near, not how far/); // a t-SNE of two dimensions
+  assert.equal(meaningOf(null, true), "");
   assert.deepEqual(splitSentence("One thing: 0.5 of it. Another one. And more."), [
     "One thing: 0.5 of it.",
     "Another one. And more.",

@@ -414,6 +414,15 @@ def test_a_projection_counts_for_who_asks_whoever_holds_the_run(ada, bob, people
         small.jobs.project(adas_run, ProjectionConfig(method="pca", dims=3))
 
 
+def test_a_map_gives_way_to_the_same_with_other_settings_and_to_no_other(ada, adas_run, no_worker):
+    """Eight presses of a key on a slider were eight maps, of which the fifth was refused."""
+    for perplexity in range(20, 28):
+        ada.here.jobs.project(adas_run, ProjectionConfig(method="tsne", params={"perplexity": perplexity}), instead="")
+    ada.here.jobs.project(adas_run, ProjectionConfig(method="umap"), instead="")
+    asked = [job.record.config for job, _ in ada.here.jobs.running_for()]
+    assert [(one.method, one.params.get("perplexity")) for one in asked] == [("tsne", 27), ("umap", None)]
+
+
 def test_a_training_too_large_for_its_person_is_refused_with_the_setting_to_lower(people, no_worker):
     guest = people["guest"].here
     large = CONFIG.replace(embedding_dim=1024, num_snapshots=1000, steps=1000)

@@ -61,8 +61,9 @@ const FEW = 0.3; // shares of neighbors that survive, and a correlation of dista
 const MOST = 0.7;
 const FAITHFUL = 0.9;
 
-/** What a map is good for, before any figure: how many neighbors survive, and what may be read. "" if unknown. */
-export function meaningOf(faithfulness: Faithfulness | null): string {
+/** What a map is good for, before any figure: how many neighbors survive, and what may be read: of a map that is no
+ * projection onto axes no distances, though they agree. "" if unknown. */
+export function meaningOf(faithfulness: Faithfulness | null, isLinear: boolean): string {
   const { neighbors_kept: share, k, distance_correlation: correlation } = faithfulness ?? {};
   if (typeof share !== "number" || !Number.isFinite(share) || !k) return "";
   const advice =
@@ -70,7 +71,7 @@ export function meaningOf(faithfulness: Faithfulness | null): string {
       ? "do not read distances here"
       : share < MOST
         ? "read groups here, not distances"
-        : (correlation ?? 0) < FAITHFUL
+        : !isLinear || (correlation ?? 0) < FAITHFUL
           ? "read who is near, not how far"
           : "near and far can be read here";
   return `${(share * k).toFixed(1)} of ${k} neighbors survive: ${advice}.`;
@@ -115,7 +116,7 @@ export class QualityFooter {
     const what = timeline.noun === "step" && !timeline.follows ? "training" : "layout";
     const waiting = open && !itself && !faithfulness ? `Quality is measured when the ${what} has finished.` : "";
     const [first, rest] = splitSentence([picture.note, about?.caution].filter(Boolean).join(" "));
-    const meaning = picture.note || itself ? "" : meaningOf(faithfulness) || waiting;
+    const meaning = picture.note || itself ? "" : meaningOf(faithfulness, variance !== "") || waiting;
     const caution = meaning ? `${first} ${rest}` : rest;
     const key = JSON.stringify([parts, about, meaning, first, rest]);
     if (key === this.key) return;
