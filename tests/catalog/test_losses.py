@@ -195,6 +195,7 @@ def test_the_search_for_names_finds_an_offender():
     assert set(found) == {"1: arcface", "1: triplet", "2: lenet"}
 
 
+@pytest.mark.slow
 def test_no_code_asks_for_a_choice_by_name():
     roots = [Path(dmlviz.__file__).parent, Path(dmlviz_app.__file__).parent]
     catalog = roots[0] / "catalog"

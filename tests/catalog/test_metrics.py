@@ -72,6 +72,7 @@ def test_a_recipe_says_only_what_its_loss_does_not_recommend(name):
         assert getattr(TrainConfig.unchecked(others), field) != settings[field]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, recipe in RECIPES.items() if recipe.reference])
 def test_a_recipe_of_a_source_trains_and_says_how_it_went_and_when(name):
     recipe = RECIPES[name]

@@ -77,6 +77,7 @@ def test_training_with_corrections_of_other_images_says_so_and_not_that_it_diver
     assert load_corrections(tmp_path, "digits") == Corrections("digits")
 
 
+@pytest.mark.slow
 def test_of_own_vectors_rows_are_listed_decided_about_and_written(run_cli, tmp_path):
     where, rows = ("--runs", tmp_path, "--data", tmp_path), 60
     table = "x,y,label,text\n" + "".join(

@@ -110,6 +110,7 @@ def test_a_failed_training_prints_the_reason_and_exits_with_1(run_cli, tmp_path,
     assert Runs(tmp_path).list()[0].state == "failed"
 
 
+@pytest.mark.slow
 def test_a_collapse_is_reported_with_suggestions(run_cli, tmp_path):
     pulled = "--loss contrastive --loss-param margin=0 --no-normalize --embedding-dim 2 --steps 150 --num-snapshots 8"
     code, output, _ = run_cli("train", "--dataset", "digits", "--net", "mlp", *pulled.split(), "--runs", tmp_path)

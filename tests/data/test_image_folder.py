@@ -374,6 +374,7 @@ def test_a_picture_with_too_many_pixels_is_never_decoded(tmp_path, size):
     assert reasons(found) == {"larger than 50 million pixels": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../../evil/{}.png", "/etc/evil/{}.png", "cat/../../evil/{}.png", "..\\evil\\{}.png"])
 def test_a_zip_with_paths_outside_writes_nothing_outside(tmp_path, name):
     files = classes(cat=4, dog=4) | {name.format(i): picture(500 + i) for i in range(4)}
@@ -560,6 +561,7 @@ def test_what_is_no_zip_has_no_entries(tmp_path, content):
     assert count_entries(path, 10) == 0
 
 
+@pytest.mark.slow
 def test_a_zip_of_more_than_65535_files_is_counted(tmp_path):
     path = tmp_path / "large.zip"
     with zipfile.ZipFile(path, "w") as archive:

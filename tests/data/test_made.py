@@ -56,6 +56,7 @@ def test_every_made_data_set_is_offered_as_any_other(tmp_path: Path) -> None:
         assert TrainConfig(dataset=name).dataset == name
 
 
+@pytest.mark.slow
 def test_a_damaged_or_half_written_copy_is_made_again(root: Path, tmp_path: Path) -> None:
     wanted = checksum(load("numbers", root))
     kept, folder = (made.cache_folder(DATASETS["numbers"], "digits", place) for place in (root, tmp_path))
@@ -102,6 +103,7 @@ def test_identities_are_never_in_both_parts_and_each_camera_sees_each_one(root: 
     assert data.roles["model"] == DATASETS["digits"].classes
 
 
+@pytest.mark.slow
 def test_views_of_one_identity_are_alike_but_never_equal(root: Path) -> None:
     views = load("identities", root).test.images[: 2 * identities.VIEWS].reshape(2, identities.VIEWS, -1).astype(float)
     same = [np.corrcoef(views[0, i], views[0, j])[0, 1] for i in range(8) for j in range(i)]
@@ -170,6 +172,7 @@ def test_a_sketch_has_the_lines_of_its_photograph_and_of_no_other() -> None:
     assert (data.train.roles["garment"][0::2] == data.train.roles["garment"][1::2]).all()
 
 
+@pytest.mark.slow
 def test_views_of_a_point_are_alike_but_never_equal(root: Path) -> None:
     views = load("patches", root).test.images.reshape(-1, patches.VIEWS, patches.PATCH, patches.PATCH).astype(float)
     same = correlation(views[:, 0], views[:, 1])

@@ -232,6 +232,7 @@ def noise(height: int, width: int, seed: int, channels: int = 3) -> Image.Image:
     return Image.fromarray(sum_of_sizes if channels == 3 else sum_of_sizes[..., 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channels", [1, 3])
 def test_a_custom_training_image_is_prepared_as_it_was_imported(tmp_path, channels):
     """Large and small, wide and tall, JPEG, PNG and WebP, turned by a camera, transparent, with 16 bits."""

@@ -164,6 +164,7 @@ def near(picture: Image.Image, color: str) -> int:
     return int((away < 24).sum())
 
 
+@pytest.mark.slow
 def test_a_figure_shows_what_the_page_shows_with_text_as_text(run, kept_projection):
     look = Look(frozenset({0}), selected=frozenset({1, 2}), width=90)
     svg = written("svg", replace(kept_projection, look=look)).read().decode()
@@ -192,6 +193,7 @@ def test_a_figure_shows_what_the_page_shows_with_text_as_text(run, kept_projecti
     assert "no scale" not in early
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("color", COLORS)
 @pytest.mark.parametrize("of", ["the run", "a projection"])
 def test_a_figure_has_the_colors_and_the_part_that_the_page_shows(color, of, run, kept_projection):

@@ -95,6 +95,7 @@ def test_an_exported_projection_has_its_own_frames(kept_projection):
     assert end["frame"]["id"] in projection["frames"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pca", "tsne", "umap"])
 def test_a_map_that_followed_is_replayed_with_a_layout_of_each_snapshot(method, run, follow):
     stream = kept_in(html_of(follow(method)))["streams"][1]

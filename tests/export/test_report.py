@@ -50,6 +50,7 @@ def imported(tmp_path):
     return imported
 
 
+@pytest.mark.slow
 def test_scores_and_thresholds_are_those_of_the_run(text, kept):
     assert cells(text, "Area under the ROC")[0] == pytest.approx(kept.run.metrics["roc_auc"], abs=1e-4)
     assert cells(text, "Equal error rate")[0] == pytest.approx(kept.run.metrics["eer"], abs=1e-4)
@@ -151,6 +152,7 @@ def test_held_out_classes_are_tested_by_themselves(tmp_path):
     assert "validation images of the held-out classes" in text
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_file_and_refuses_a_damaged_run_in_a_sentence(kept, tmp_path, capsys):
     copy = shutil.copytree(kept.run.path, tmp_path / "runs" / kept.run.id)
     arguments = ["report", kept.run.id, "--runs", str(tmp_path / "runs"), "--output", str(tmp_path / "r.html")]

@@ -75,6 +75,7 @@ def test_three_whole_runs_of_mnist_and_the_program_of_all_labs_leave_room_for_le
     assert 3 * (run + net) + MNIST_IMAGES + plotly + script < MAX_BYTES - 1_500_000
 
 
+@pytest.mark.slow
 def test_films_lose_frames_where_a_site_would_be_too_large(tmp_path, monkeypatch, lesson):
     assert write_site(tmp_path / "whole", [], [], "Site", [lesson]) == []
     names = [f"{run.run.id}" for run in lesson.runs]

@@ -184,6 +184,7 @@ def test_few_shot_intervals_are_those_of_scipy(root: Path) -> None:
     assert set(load("numbers", root).test.labels[kept["support"]].ravel()) <= test_classes
 
 
+@pytest.mark.slow
 def test_newcomers_are_named_by_the_gallery_and_never_by_the_classifier(root: Path, tmp_path: Path) -> None:
     trials = LABS["gallery"].plan("quick", "identities", [])
     trial = next(trial for trial in trials if trial.settings["part"] == "newcomers")
@@ -203,6 +204,7 @@ def test_a_trial_that_is_stopped_does_not_wait_for_scores(tmp_path: Path) -> Non
     assert "Embedded" not in [type(event).__name__ for event in events]
 
 
+@pytest.mark.slow
 def test_a_net_is_trained_and_embeds_until_it_is_asked_to_stop(root: Path, tmp_path: Path) -> None:
     data, shares = load("digits", root), []
     config = TrainConfig(dataset="digits", net="mlp", steps=40, embedding_dim=8)

@@ -56,6 +56,7 @@ def test_a_video_is_followed_by_each_method_from_the_true_box(tracker_folder: Pa
         assert (maps.min(axis=(1, 2)) == 0).all()
 
 
+@pytest.mark.slow
 def test_fewer_distractors_and_less_noise_leave_the_target_on_its_way(tracker_folder: Path) -> None:
     calm, noisy = follow(tracker_folder, noise=0), follow(tracker_folder, noise=30)
     assert follow(tracker_folder, distractors=0)["truth"] == calm["truth"] == noisy["truth"]
@@ -152,6 +153,7 @@ def test_a_drawing_fills_the_image_as_the_sketches_do() -> None:
         prepare(np.zeros((56, 56), np.uint8), 28)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drawing", [{"side": 28, "ink": "AAAA"}, {"side": 0, "ink": ""}, {"side": 9000, "ink": ""}])
 def test_half_a_drawing_is_refused(towers_folder: Path, tmp_path: Path, drawing: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="did not arrive whole"):

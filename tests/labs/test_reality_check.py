@@ -256,6 +256,7 @@ def tiny(tmp_path_factory):
     return Dataset("numbers", tuple(f"{n:02}" for n in range(100)), split(8), split(2), 0.25, 0.2)
 
 
+@pytest.mark.slow
 def test_one_trial_gives_the_scores_of_its_four_nets(tiny, monkeypatch, tmp_path):
     monkeypatch.setattr(measures, "load", lambda name, root: tiny)
     monkeypatch.setattr(measures, "TRAIN_IMAGES", 400)

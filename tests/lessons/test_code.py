@@ -287,6 +287,7 @@ def test_a_line_is_shown_with_what_it_makes_the_first_time():
     assert [value["rows"] for step in (steps[4], steps[5]) for value in step["values"]] == [[[1.0]], [[6.0]]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), [one for one in EVERY if loop(*one)])
 def test_a_whole_training_runs_as_it_stands_and_learns(kind, name, capsys):
     text = loop(kind, name)

@@ -28,6 +28,7 @@ def points(name, series, **values):
     return np.array(draw(name, **values)["series"][series]["points"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_draws_at_the_ends_of_its_sliders(name):
     spec = FIGURES[name]
@@ -83,6 +84,7 @@ def test_the_divergences_of_two_normals_are_those_of_the_textbook():
     )
 
 
+@pytest.mark.slow
 def test_curves_of_losses_are_their_formulas():
     d, p = points("logistic", 0, margin=1).T
     assert p == pytest.approx((1 + np.exp(-1)) / (1 + np.exp(d - 1)), abs=1e-5)

@@ -235,6 +235,7 @@ def test_n_pairs_uses_every_image_in_rounds_of_one_pair_per_class():
     torch.testing.assert_close(loss(x, labels), sum(rounds) / 2)
 
 
+@pytest.mark.slow
 def test_contrastive_without_a_margin_diverges_and_says_so():
     x, labels = _batch()
     x.requires_grad_()

@@ -59,6 +59,7 @@ def test_sixteen_images_of_ten_classes_make_345600_triplets():
 HINGES = [("triplet", {"margin": 1.0}), ("triplet_ratio", {"margin": 1.0}), ("triplet_soft", {})]
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(data=st.data(), reduction=st.sampled_from(["mean", "sum", "nonzero"]))
 @pytest.mark.parametrize(("name", "params"), HINGES)

@@ -40,6 +40,7 @@ def test_information_is_scikit_learns(classes, clusters, n):
     assert ami == pytest.approx(adjusted_mutual_info_score(classes, clusters), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "each", "spread"), [(10, 60, 5.0), (200, 8, 5.0)])
 def test_clusters_are_as_tight_as_scikit_learns(classes, each, spread):
     rng = np.random.default_rng(classes)

@@ -40,6 +40,7 @@ def test_classes_3e_4_of_the_radius_apart_are_told_apart(kind):
     assert evaluate(points[:half], labels[:half], points[half:], labels[half:])["precision_at_1"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_mean_distances_of_tight_classes_equal_the_loop(kind):
     points, labels = two_ends(kind)
@@ -80,6 +81,7 @@ def test_zero_and_minus_zero_are_equal():
     assert first_of_equals(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]])).tolist() == [0, 0, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [2, 64, 67])
 def test_among_duplicates_the_irrelevant_come_first(kind, d):

@@ -175,6 +175,7 @@ def many():
     return embeddings, labels, naive(embeddings, labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_number_of_threads_changes_nothing(many, threads, monkeypatch):
     monkeypatch.setattr("dmlviz.ops.squared_distances._CHUNK_ROWS", 13)

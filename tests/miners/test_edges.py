@@ -171,6 +171,7 @@ DETERMINED = ["all_pairs", "hard_negative_pairs", "multi_similarity", "hardest_n
 DETERMINED += ["batch_hard", "easy_positive"]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(data=st.data())
 @pytest.mark.parametrize("name", DETERMINED)

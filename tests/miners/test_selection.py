@@ -160,6 +160,7 @@ def allowed(name, labels, d, margin):
     return {pair: some for pair, some in choices.items() if some}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["random_negative", "random_hard_negative", "semihard_random"])
 def test_a_random_miner_gives_each_pair_one_allowed_negative_and_reaches_all(batch, name, kind):
@@ -186,6 +187,7 @@ def test_a_pair_without_an_allowed_negative_is_left_out(name):
     assert as_set(triplets) == {(0, 1, 2), (1, 0, 2)}
 
 
+@pytest.mark.slow
 def test_distance_weighted_draws_by_the_inverse_density_of_the_sphere():
     dimensions, cutoff, end = 6, 0.6, 1.3
     angles = torch.linspace(0.3, 2.0, 9)  # one anchor pair at angle 0, negatives along a great circle

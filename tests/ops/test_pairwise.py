@@ -96,6 +96,7 @@ def test_a_far_point_does_not_make_near_ones_coincide(far, apart, dtype):
     torch.testing.assert_close(squared.item(), apart**2, rtol=1e-6, atol=0)
 
 
+@pytest.mark.slow
 @EACH_KIND
 def test_second_derivatives_are_those_of_finite_differences(kind):
     x, y = points(6, 3).requires_grad_(), points(4, 3, seed=1).requires_grad_()

@@ -43,6 +43,7 @@ def nothing_compiled(monkeypatch):
         monkeypatch.setattr(module, "compiled", lambda load: None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=ids)
 def test_a_map_is_the_same_on_any_number_of_threads(digits, config, monkeypatch):
     for module in (umap_forces, pacmap):
@@ -91,6 +92,7 @@ def test_a_resumed_layout_equals_one_that_was_never_stopped(digits, config, at):
     np.testing.assert_array_equal(stopped_and_resumed(points, config, at), project(points, config).coordinates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS, ids=ids)
 def test_where_nothing_is_compiled_torch_draws_as_well(digits, config, nothing_compiled, request):
     drawn = project(digits[0], config)

@@ -33,6 +33,7 @@ def movement(before: np.ndarray, after: np.ndarray) -> float:
     return float(np.median(np.linalg.norm(after - before, axis=1)) / before.std())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS[1:])
 def test_a_map_follows_a_net_that_learns_and_keeps_what_a_whole_one_keeps(method):
     follower = live(method)
@@ -44,6 +45,7 @@ def test_a_map_follows_a_net_that_learns_and_keeps_what_a_whole_one_keeps(method
     assert frames[-1].quality.measured > 240
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_equal_updates_give_equal_maps(method):
     def last() -> np.ndarray:
@@ -53,6 +55,7 @@ def test_equal_updates_give_equal_maps(method):
     np.testing.assert_array_equal(last(), last())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_who_looks_on_sees_frames_on_the_way_to_the_same_map_and_beyond(method):
     looked_on, twin = live(method), live(method)
@@ -70,6 +73,7 @@ def test_who_looks_on_sees_frames_on_the_way_to_the_same_map_and_beyond(method):
         next(looked_on.frames(DIGITS[:1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS[1:])
 def test_points_are_taken_away_and_added_by_their_ids(method):
     follower, rng = live(method), np.random.default_rng(1)

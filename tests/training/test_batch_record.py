@@ -33,6 +33,7 @@ def round_trip(batch: BatchRecord, tmp_path) -> BatchRecord:
     return BatchRecord.load(tmp_path / "batch.npz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fields", [{}, {"loss": "arcface"}, {"net": "protonet"}], ids=["pairs", "proxies", "norms"])
 def test_recording_batches_does_not_change_the_training(digits, monkeypatch, fields):
     config = quick(**fields)
@@ -64,6 +65,7 @@ def test_large_batches_are_recorded_less_often_and_huge_ones_never():
     assert recorded_steps(TrainConfig(dataset="mnist", images_per_class=65)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "miner"),
     [

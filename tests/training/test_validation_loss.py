@@ -72,6 +72,7 @@ def test_the_value_is_the_mean_over_the_triplets(digits, quick):
     assert len(terms) == fixed.count == len(trainer.scored)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["triplet", "margin", "arcface", "hierarchical_triplet", "nt_xent", "weighted_sum"])
 def test_snapshots_and_the_end_have_it_and_training_is_the_same_without_it(digits, quick, monkeypatch, loss):
     config = quick(loss=loss, net="protonet", steps=4, num_snapshots=2, classes_per_batch=5, images_per_class=4)

@@ -28,6 +28,7 @@ def augmentation(seed: int = 0, color: bool = False, size: int = 12, **strengths
     return Augmentation(strengths, size=size, background=0.0, color=color, seed=seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("name", [one.name for one in AUGMENTATION.parameters if one.name != "ratio"])
 def test_each_strength_changes_pictures_alike_for_equal_seeds(name: str, channels: int) -> None:
