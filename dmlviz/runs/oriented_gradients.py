@@ -62,20 +62,41 @@ def _blur(images: Tensor, sigma: float, radius: int, stride: int) -> Tensor:
 
 
 class ShapeDistance:
-    """Tells how far the shape of an image is from those of known ones.
+    """Tells how far the shape of an image is from those of known ones of its class.
+
+    A T that a net takes for a 7 is near to the shapes of a 1, which says nothing for a 7. A class of few images is
+    compared with all.
 
     Args:
         known: Images, at least 2 (n × h × w or n × h × w × 3, uint8).
+        labels: Their class IDs (n).
     """
 
-    def __init__(self, known: np.ndarray) -> None:
+    def __init__(self, known: np.ndarray, labels: np.ndarray) -> None:
         shapes = oriented_gradients(known)
+        self._all = _Shapes(shapes)
+        classes, counts = np.unique(labels, return_counts=True)
+        self._of = {label: _Shapes(shapes[labels == label]) for label in classes[counts > NEIGHBORS].tolist()}
+
+    def of(self, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Return how far images (as `known`) are from those of the classes `labels` (n), as of `_Shapes.far` (n)."""
+        shapes, distances = oriented_gradients(images), np.empty(len(images))
+        for label in np.unique(labels).tolist():
+            rows = labels == label
+            distances[rows] = self._of.get(label, self._all).far(shapes[rows])
+        return distances
+
+
+class _Shapes:
+    """Histograms that are searched."""
+
+    def __init__(self, shapes: np.ndarray) -> None:
         self._search = NearestNeighbors(shapes)
-        self._neighbors = min(NEIGHBORS, len(known) - 1)
+        self._neighbors = min(NEIGHBORS, len(shapes) - 1)
         self._own = self._search.others(self._neighbors)[0].mean(axis=1)
 
-    def of(self, images: np.ndarray) -> np.ndarray:
-        """Return the mean distance of each image (as `known`) to the nearest, in terms of that among themselves (n)."""
-        distances, nearest = self._search.search(oriented_gradients(images), self._neighbors)
+    def far(self, shapes: np.ndarray) -> np.ndarray:
+        """Return the mean distance of each to the nearest, in terms of that among themselves (n)."""
+        distances, nearest = self._search.search(shapes, self._neighbors)
         among = np.maximum(self._own[nearest].mean(axis=1), 1e-6)
         return np.asarray(distances.mean(axis=1) / among**CROWDING)

@@ -69,9 +69,10 @@ class Judge:
             self._net, data, rows = held_out
             images, true = data.train.images[rows], data.train.labels[rows]
             if compare_features:
-                known = data.test.images[items[_evenly(len(labels), MAX_COMPARED)]]
+                rows_known = _evenly(len(labels), MAX_COMPARED)
+                known = data.test.images[items[rows_known]]
                 self._references = NearestNeighbors(self._net.forward(known)[0], "cosine")
-                self._shapes = ShapeDistance(known)
+                self._shapes = ShapeDistance(known, labels[rows_known])
             signals = self.signals(images, self._net.forward(images)[1])
             short, basis = "validation images", f"{len(rows):,} validation images"
         else:
@@ -87,11 +88,15 @@ class Judge:
             images: n × h × w or n × h × w × 3, uint8.
             embeddings: Their embeddings (n × d).
         """
+        nearest = self._search.search(embeddings, NEIGHBORS)
         further: dict[Space, np.ndarray] = {}
         if self._net is not None and self._references is not None and self._shapes is not None:
             found, _ = self._references.search(self._net.forward(images)[0], NEIGHBORS)
-            further = {"features": found.mean(axis=1), "shape": self._shapes.of(images)}
-        return self._signals(*self._search.search(embeddings, NEIGHBORS), further)
+            further = {
+                "features": found.mean(axis=1),
+                "shape": self._shapes.of(images, vote(self._labels[nearest[1]])[0]),
+            }
+        return self._signals(*nearest, further)
 
     def judge(self, images: np.ndarray, embeddings: np.ndarray) -> list[Confidence]:
         """Return how sure the answers to prepared images are; arguments as of `signals`."""

@@ -21,7 +21,7 @@ WEIGHTS: dict[Space, float] = {"embedding": 0.3, "features": 0.3, "shape": 1.0} 
 FARTHER: dict[Space, str] = {
     "embedding": "Farther from its neighbors than",
     "features": "Farther from its neighbors in the net's features than",
-    "shape": "Farther in its shape from every known image than",
+    "shape": "Farther in its shape from known images of the class than",
 }
 
 Level = Literal["sure", "unsure", "unlike"]

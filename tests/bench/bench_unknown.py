@@ -103,7 +103,8 @@ def report(run, dataset):
         alike = DATASETS[dataset].takes_images_of(DATASETS[other])
         if other != dataset and alike and other in available_datasets():
             kinds[other] = load(other).test.images[:400]
-    kinds |= {name: np.stack([*prepared(images, dataset)]) for name, images in pictures(random).items()}
+    asked = {name: [*prepared(images, dataset)] for name, images in pictures(random).items()}
+    kinds |= {name: np.stack(images) for name, images in asked.items() if images}  # the others are refused at once
     print(f"| {dataset}: kind | pictures | not sure | unlike anything | ms each |\n|---|---|---|---|---|")
     for name, images in kinds.items():
         begin = time.process_time()
