@@ -112,7 +112,7 @@ def test_an_unknown_command_or_option_is_exit_code_2_without_a_traceback(run_cli
         ("tr", {"train"}),
         ("runs re", {"rename", "restore"}),
         ("train --optim", {"--optimizer"}),
-        ("train --loss trip", {"triplet", "triplet_ratio", "triplet_soft"}),
+        ("train --loss trip", {"triplet", "triplet_ratio", "triplet_soft", "triplet_two_terms"}),
         ("evaluate 476b", {"476b1d8df4e46879"}),  # a ready-made run
         ("lab al", {"all"}),
         ("export 476b1d8df4e46879 --format figur", {"figures"}),
