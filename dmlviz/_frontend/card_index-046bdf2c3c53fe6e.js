@@ -1,1 +1,0 @@
-export { card_index as default } from "../dmlviz.workbench/page-3eeb247f99f77451.js";

@@ -1,0 +1,1 @@
+export { glossary as default } from "../dmlviz.workbench/page-d1c089bf790993f7.js";

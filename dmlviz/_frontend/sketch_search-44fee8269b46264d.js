@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-3eeb247f99f77451.js";
