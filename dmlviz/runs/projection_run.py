@@ -206,8 +206,11 @@ def _follow(
         else:
             try:
                 if run.embeddings is None:
-                    lack = f"The training ended at step {shown:,}, without embeddings of all test images."
-                    raise UserError(lack if record.layouts else run.lacks("embeddings of all test images"))
+                    raise (
+                        run.lacks("embeddings of all test images")
+                        if not record.layouts
+                        else UserError(run.why_unfinished)
+                    )
                 if behind:
                     lower_priority(below=SETTLING)
                 _settle(writer, record, run, live, stop, began)

@@ -361,6 +361,15 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
                 on.pop(event["alarm"], None)
         return next(iter(on.values()), "")
 
+    @property
+    def why_unfinished(self) -> str:
+        """Return in a sentence why the training did not come to its end."""
+        cut_off = "Its training was cut off" if self.snapshot_steps else "Its training has not begun, or was cut off"
+        why = (end.get("reason") if (end := self.end) else "") or (
+            cut_off if self.state == "interrupted" else f"It is {self.state}"
+        )
+        return f"{why[:1].upper()}{why[1:].rstrip('.')}."
+
     def lacks(self, what: str) -> RunNotFoundError:
         """Return the error that says why the run has no `what`, and what can still be done with it."""
         state, steps = self.state, self.snapshot_steps
@@ -368,11 +377,8 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
             return RunNotFoundError(f"{self.title} has no {what} yet: wait until training has finished.")
         if state == "finished":
             return RunNotFoundError(f"{self.title} has no {what}: it keeps its embeddings alone.")
-        cut_off = "Its training was cut off" if steps else "Its training has not begun, or was cut off"
-        why = (end.get("reason") if (end := self.end) else "") or {"interrupted": cut_off}.get(state, f"It is {state}")
-        why = why[:1].upper() + why[1:]
         kept = f"Its snapshots up to step {steps[-1]:,} are kept: draw that step, or train" if steps else "Train"
-        return RunNotFoundError(f"{self.title} has no {what}. {why.rstrip('.')}. {kept} it again.")
+        return RunNotFoundError(f"{self.title} has no {what}. {self.why_unfinished} {kept} it again.")
 
     def projections(self) -> list[ProjectionRun]:
         """Return every projection with readable settings, finished or not."""
