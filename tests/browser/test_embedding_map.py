@@ -122,11 +122,9 @@ by_row = embedding_map(xy, key="rows", height=250)
 for name, chosen in (("ids", rows[by_id.selected]), ("rows", np.array(by_row.selected, int))):
     st.write(f"{name}: {len(chosen)} selected, {sorted(chosen.tolist())}")
 embedding_map(xy[:0], key="none", height=250)
-if st.session_state.setdefault("runs", 0) == 0:  # once: many points are a second of work each time
-    n = 130_000
-    near = (np.tile([0.1, 0.2], (n, 1)), np.stack([(np.arange(n) + i) % n for i in (1, 2)], 1))
-    embedding_map(np.random.default_rng(0).normal(size=(n, 2)), neighbors=near, key="many", height=250)
-st.session_state.runs += 1
+n = 130_000
+near = (np.tile([0.1, 0.2], (n, 1)), np.stack([(np.arange(n) + i) % n for i in (1, 2)], 1))
+embedding_map(np.random.default_rng(0).normal(size=(n, 2)), neighbors=near, key="many", height=250)
 """
 
 

@@ -230,7 +230,7 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     expect(inspector).to_have_attribute("data-subject", "")
     until(lambda: not person.map.evaluate("root => root.map.marker.to"), what="a star without a drawing")
     page = person.page
-    card, box = page.locator(".card.here"), person.map.locator(".overlay").bounding_box()
+    card, box = page.locator(".map .here"), person.map.locator(".overlay").bounding_box()
     person.map.locator(".overlay").focus()
     page.keyboard.press("q")
     page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])

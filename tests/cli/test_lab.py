@@ -1,6 +1,7 @@
 """`dmlviz lab` and `dmlviz study`: list, run, go on, show, delete."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -45,7 +46,7 @@ def test_all_labs_are_run_and_a_page_written_which_says_what_failed(run_cli, fol
     assert code == 0
     assert "2 of 2 labs" in shown
     page = (folder / "page.html").read_text(encoding="utf-8")
-    assert "15 of 15 trials failed." in page
+    assert re.search(r"\b(\d+) of \1 trials failed\.", page)
     assert "Hermans" in page
 
 

@@ -242,7 +242,7 @@ class PersonalStudies:
 
 
 def _gives_way(job: Job, config: ProjectionConfig) -> bool:
-    """Return whether the map of a job is over when this one is asked for: it follows, or is the same but for settings."""
+    """Return whether the map of a job is over when this one is asked for: it follows, or only its settings differ."""
     if not isinstance(job.record, ProjectionRun):
         return False
     other = job.record.config

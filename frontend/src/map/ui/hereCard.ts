@@ -10,7 +10,7 @@ const SIDE = 32; // pixels of an image that is mixed
 const MOST_VALUES = 8;
 
 export class HereCard {
-  readonly node = h("div", { class: "card here", hidden: true, role: "status" });
+  readonly node = h("div", { class: "here", hidden: true, role: "status" });
   private shown = "";
 
   /** Show what was asked beside its place on the stage and the one where its mixture lands, if it does. */

@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.workbench/page-d0af675bffca286b.js";

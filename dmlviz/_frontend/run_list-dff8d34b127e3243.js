@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.workbench/page-d1c089bf790993f7.js";
