@@ -65,6 +65,11 @@ def test_every_requirement_has_a_lower_bound_and_a_locked_version_within_it():
     assert all({part.operator for part in each.specifier} == {">="} for each in named)
 
 
+def test_all_has_every_extra_that_a_user_may_want():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert Requirement(extras["all"][0]).extras == extras.keys() - {"all", "docs", "test"}
+
+
 def test_the_locked_versions_name_no_address():
     assert not {":", "@", "/", "+"} & set("".join((ROOT / "constraints.txt").read_text().split("\n")[2:]))
 
