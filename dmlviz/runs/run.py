@@ -354,7 +354,8 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
     def last_alarm(self) -> str:
         """Return the sentence of the alarm that was on when the training ended; empty if there was none."""
         on: dict[str, str] = {}
-        for event in self.events():
+        lines = (line for line in self.log.lines() if b'"alarm' in line)  # few: parsing all takes 5 µs a step
+        for event in map(self.log.event, lines):
             if event["event"] == "alarm":
                 on[event["alarm"]] = event["sentence"]
             elif event["event"] == "alarm_over":

@@ -37,6 +37,7 @@ from tests.app import pages
 from tests.waiting import until
 
 OPEN_ON_UMAP = current_view._open_on_umap
+COLLAPSED, LEARNED = "1982b684f3268e0c", "476b1d8df4e46879"  # ready-made runs
 
 
 class Page(pages.Page):
@@ -236,6 +237,13 @@ def test_a_training_that_failed_at_once_says_why_although_a_map_was_to_follow_it
     page = Page(run=run.id, view="tsne")
     assert page.data("map")["view"] == "live"
     assert page.data("progress")["reason"] == f"The {run.id} is not on disk."
+
+
+def test_a_map_of_the_end_keeps_the_alarm_that_was_on_there():
+    """The t-SNE of a collapsed net has neat groups."""
+    notes = [Page(run=run, view="pca").data("map")["picture"].get("note", "") for run in (COLLAPSED, LEARNED)]
+    assert notes[0].startswith("Embeddings have collapsed to a point")
+    assert "collapsed" not in notes[1]
 
 
 def test_an_interrupted_run_can_still_be_viewed(here, write):
