@@ -15,7 +15,9 @@ import numpy as np
 NEIGHBORS = 10  # whose distance and agreement are judged
 UNLIKE = 0.01  # so many of the calibration images, at most, are unlike anything
 NOT_SURE = 0.05  # so many are not sure, unless the neighbors of more disagree
-RIGHT = 0.99  # of the sure ones have the right class
+RIGHT = 0.99  # of the sure ones have the right class; where no number of agreeing neighbors reaches it, the first of
+LOWER_RIGHT = 0.95, 0.9  # these with which half of the calibration images are sure, else the last
+ERRORS = 2.576  # standard errors below what was found, for one wrong promise in twenty with ten numbers of neighbors
 Space = Literal["embedding", "features", "shape"]
 WEIGHTS: dict[Space, float] = {"embedding": 0.3, "features": 0.3, "shape": 1.0}  # each distance in its usual spread
 FARTHER: dict[Space, str] = {
@@ -45,13 +47,14 @@ class PackedCalibration(TypedDict):
 
     `distances` are those of the calibration images, ascending. Beyond the share `limit` of them an image is not sure,
     beyond `unlike` unlike anything; with fewer than `needed` neighbors that agree it is not sure, and `disagreement`
-    says why, for one of them, two, ….
+    says why, for one of them, two, …. `promise` says how often sure answers are right; empty for 99 %.
     """
 
     distances: list[float]
     limit: float
     unlike: float
     needed: int
+    promise: str
     disagreement: list[str]
     short: str
     basis: str
@@ -108,15 +111,41 @@ class Calibration:
         object.__setattr__(self, "_strangeness", np.sort(strangeness))
         usual = self._p_values(strangeness) > UNLIKE
         enough = [a for a in range(1, self.signals.neighbors + 1) if self._is_right(usual & (agreeing >= a))]
-        needed = enough[0] if enough else self.signals.neighbors + 1
-        object.__setattr__(self, "needed", needed)
+        needed, level = enough[0] if enough else self.signals.neighbors + 1, RIGHT
         values = np.sort(strangeness[agreeing >= needed])
-        spare = int(NOT_SURE * len(strangeness)) - int((agreeing < needed).sum())
-        spare = max(spare, int(UNLIKE * len(strangeness)))
-        object.__setattr__(self, "limit", float(values[-spare - 1]) if spare < len(values) else -1.0)
+        limit = float(values[top - 1]) if (top := self._most_sure(agreeing >= needed)) > 0 else -1.0
+        if not enough:
+            needed, limit, level = self._lower_level(strangeness)
+        for name, value in {"needed": needed, "limit": limit, "level": level}.items():
+            object.__setattr__(self, name, value)
+
+    def _most_sure(self, agree: np.ndarray) -> int:
+        """Return how many of the images whose neighbors agree may be sure: the others are too far away."""
+        spare = int(NOT_SURE * len(agree)) - int((~agree).sum())
+        return int(agree.sum()) - max(spare, int(UNLIKE * len(agree)))
+
+    def _lower_level(self, strangeness: np.ndarray) -> tuple[int, float, float]:
+        """Return the needed neighbors and the limit with which most images are sure, and the level that these reach.
+
+        They reach it if the share of right ones, less its error (Wilson 1927), does.
+        """
+        found: tuple[int, int, float, float] = 0, self.signals.neighbors + 1, -1.0, LOWER_RIGHT[-1]
+        for level in LOWER_RIGHT:
+            for needed in range(1, self.signals.neighbors + 1):
+                rows = np.flatnonzero(self.signals.agreeing >= needed)
+                rows = rows[np.argsort(strangeness[rows], kind="stable")]
+                rows = rows[: max(self._most_sure(self.signals.agreeing >= needed), 0)]
+                sure = np.arange(1, len(rows) + 1)
+                reached = np.flatnonzero(_at_least(np.cumsum(self.right[rows]), sure) >= level) + 1
+                if len(reached) and reached[-1] > found[0]:
+                    found = int(reached[-1]), needed, float(strangeness[rows[reached[-1] - 1]]), level
+            if found[0] >= len(strangeness) / 2:
+                break
+        return found[1:]
 
     needed: int = field(init=False)
     limit: float = field(init=False)
+    level: float = field(init=False)
     _strangeness: np.ndarray = field(init=False, repr=False)
 
     def strangeness(self, signals: NeighborSignals) -> np.ndarray:
@@ -159,6 +188,7 @@ class Calibration:
             "limit": self.limit,
             "unlike": float(self._strangeness[n - 1 - spare]) if spare >= 0 else 1.0,
             "needed": self.needed,
+            "promise": self._promise,
             "disagreement": [self._disagreement(agreeing) for agreeing in range(1, self.signals.neighbors + 1)],
             "short": self.short,
             "basis": f"Calibrated on {self.basis}.",
@@ -170,6 +200,8 @@ class Calibration:
         reasons = []
         if level == "unlike":
             reasons.append(f"{FARTHER[space]} {share} {self.short}: these neighbors mean little.")
+        if level == "sure" and self._promise:
+            reasons.append(self._promise)
         if level == "unsure" and strange > self.limit:
             reasons.append(f"{FARTHER[space]} {share} {self.short}.")
         if level == "unsure" and agreeing < self.needed:
@@ -180,6 +212,12 @@ class Calibration:
             "sentence": " ".join(reasons),
             "basis": f"Calibrated on {self.basis}.",
         }
+
+    @property
+    def _promise(self) -> str:
+        if self.level == RIGHT:
+            return ""
+        return f"Right in {_percent(self.level)} of such cases: {_percent(RIGHT)} is reached by no rule here."
 
     def _disagreement(self, agreeing: int) -> str:
         unanimous = self.signals.agreeing == self.signals.neighbors
@@ -206,6 +244,12 @@ class Calibration:
 
 def _share_below(reference: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.searchsorted(np.sort(reference), values, side="left") / len(reference)
+
+
+def _at_least(right: np.ndarray, of: np.ndarray) -> np.ndarray:
+    share, error = right / of, ERRORS**2 / of
+    spread = np.sqrt(error * (share * (1 - share) + error / 4))
+    return np.asarray((share + error / 2 - spread) / (1 + error))
 
 
 def _percent(share: float) -> str:

@@ -1,8 +1,9 @@
 """Does a net know what it does not know? Prints the share of pictures of each kind that are not sure.
 
-`python tests/bench/bench_unknown.py [--datasets mnist fashion_mnist]`, with DMLVIZ_DATA set. A net with the defaults is
-`python tests/bench/bench_unknown.py [--datasets mnist fashion_mnist]`, with DMLVIZ_DATA set. A net with the defaults is
-it: drawn large, and prepared. Letters are printed in several typefaces; those that are digits, too, are left out.
+`python tests/bench/bench_unknown.py [--datasets mnist fashion_mnist] [--runs FOLDER]`, with DMLVIZ_DATA set. A net with
+the defaults is trained, unless the folder has one, and asked of test images that are left out of the search, and of
+what is not of it: drawn large, and prepared. Letters are printed in several typefaces; those that are digits, too, are
+left out.
 """
 
 import argparse
@@ -98,6 +99,7 @@ def report(run, dataset):
     data, random = load(dataset), np.random.default_rng(3)
     left_out = np.random.default_rng(0).permutation(len(data.test.labels))[:2000]
     judge = Judge(run, items=np.setdiff1d(np.arange(len(data.test.labels)), left_out))
+    print(f"sure: right in {judge.calibration.level:.0%}, {judge.calibration.needed} neighbors agree")
     kinds = {"its own test images": data.test.images[left_out]}
     for other in ("mnist", "fashion_mnist", "kmnist"):
         alike = DATASETS[dataset].takes_images_of(DATASETS[other])
@@ -108,12 +110,17 @@ def report(run, dataset):
     print(f"| {dataset}: kind | pictures | not sure | unlike anything | ms each |\n|---|---|---|---|---|")
     for name, images in kinds.items():
         begin = time.process_time()
-        levels = judge.calibration.levels(judge.signals(images, embed(run, images)))
+        signals = judge.signals(images, embed(run, images))
+        levels = judge.calibration.levels(signals)
         cost = 1000 * (time.process_time() - begin) / len(images)
         shares = " | ".join(
             f"{np.mean([level in of for level in levels]):.1%}" for of in (("unlike", "unsure"), ("unlike",))
         )
         print(f"| {name} | {len(images)} | {shares} | {cost:.1f} |", flush=True)
+        if name == "its own test images":
+            sure = np.array(levels) == "sure"
+            own = f"{np.mean(signals.label[sure] == data.test.labels[left_out][sure]):.1%}" if sure.any() else "none"
+            print(f"| sure ones that are right | {sure.sum()} | {own} | | |")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ export interface PackedCalibration {
   limit: number;
   unlike: number;
   needed: number;
+  promise: string;
   disagreement: string[];
   short: string;
   basis: string;
@@ -26,7 +27,7 @@ export interface Confidence {
 
 /** Confidence that an image is of the class `name`, of which `agreeing` of its neighbors are. */
 export function confidenceOf(
-  { distances, limit, unlike, needed, disagreement, short, basis }: PackedCalibration,
+  { distances, limit, unlike, needed, promise, disagreement, short, basis }: PackedCalibration,
   { distance, agreeing, name }: { distance: number; agreeing: number; name: string },
 ): Confidence {
   const strange = distances.filter((each) => each < distance).length / distances.length;
@@ -44,7 +45,7 @@ export function confidenceOf(
     ...(agreeing < needed ? [disagreement[agreeing - 1]] : []),
   ];
   if (reasons.length) return { level: "unsure", title: `Perhaps ${name}`, sentence: reasons.join(" "), basis };
-  return { level: "sure", title: `Surely ${name}`, sentence: "", basis };
+  return { level: "sure", title: `Surely ${name}`, sentence: promise, basis };
 }
 
 /** Description of the net (dmlviz/export/query_net.py), and the address of its numbers. */
