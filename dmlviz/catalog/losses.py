@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dmlviz.catalog.class_scores import nearest_center, nearest_prototype, scaled_cosine, soft_nearest_center
+from dmlviz.catalog.formula import read_formula
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, Distance, PairThresholds, default_measure
 from dmlviz.catalog.parameters import (
     Catalog,
@@ -141,6 +142,8 @@ _CODE: dict[str, dict[str, Any]] = {
     "soft_triple": _softmax(r"<\lambda>(<S_y> - <\delta>)", class_scores=soft_nearest_center),
     "center": _softmax(r"<w_y\cdot f> + <b_y>", after=r" + <\lambda>\cdot <\|f-c_y\|^2>"),
     "prototypical": _softmax("-<d(f,c_y)>", class_scores=nearest_prototype),
+    "custom_pair": {"term": lambda p: read_formula(p["formula"], "pairs").latex()},
+    "custom_triplet": {"term": lambda p: read_formula(p["formula"], "triplets").latex()},
 }
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from pydantic import ConfigDict, TypeAdapter
 
 from dmlviz.catalog import class_scores
+from dmlviz.catalog.formula import Of, read_formula
 from dmlviz.catalog.pair_thresholds import PairThresholds, default_thresholds
 from dmlviz.errors import UnknownNameError, UserError
 
@@ -98,6 +99,19 @@ class VectorParameter(Parameter):
         if not isinstance(numbers, list | tuple) or len(numbers) != self.length:
             raise UserError(f"{owner}: {self.name} is {self.length} numbers, as in 1, 0.5; got {brief(value)}.")
         return [self.each.check(owner, number) for number in numbers]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormulaParameter(Parameter):
+    """A formula that a person types, of pairs or of triplets."""
+
+    of: Of
+
+    def check(self, owner: str, value: Any) -> str:
+        """Return the formula as Python writes it; raise UserError with the rule that it breaks."""
+        if not isinstance(value, str | int | float):
+            raise UserError(f"{owner}: {self.name} is a text; got {brief(value)}.")
+        return read_formula(str(value), self.of).text
 
 
 def _is_finite(value: float | int) -> bool:
@@ -277,7 +291,7 @@ def parameter(name: str, *, like: str = "", **fields: Any) -> Parameter:
     fields = (TABLES["parameter"][like] if like else {}) | fields
     kind = _KINDS[fields.pop("kind", type(fields["default"]).__name__)]
     frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
-    return Parameter(name=name, kind=kind, **frozen)
+    return (FormulaParameter if "of" in frozen else Parameter)(name=name, kind=kind, **frozen)
 
 
 def margin(default: float, text: str, *, name: str = "margin", minimum: float = 0, maximum: float = 100) -> Parameter:

@@ -55,6 +55,7 @@ def build(
 def _implementations() -> Mapping[str, Callable[..., Any]]:
     """Return the code of every loss by name; the first call imports the families, and torch with them."""
     from dmlviz.losses import (  # noqa: F401
+        custom,
         hierarchical,
         pairs,
         proxies,

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.terms import SummedTerms
@@ -19,6 +20,7 @@ from dmlviz.ops.sorted_negatives import PairTable, pair_table, sort_negatives
 
 # log(1 + e^x) is above 0.01, Terms' threshold for a smooth term, from this x on.
 _SOFTPLUS_ACTIVE = -4.6002
+LISTED = 1 << 20  # terms in memory at once; where there are more, all are computed again on the way back
 
 
 def hinge_sum(
@@ -77,6 +79,31 @@ def sum_of_sides(
     total = (pull * negatives + push * positives).sum()
     active = positives * negatives - (positives - pulled) * (negatives - pushed)
     return SummedTerms(total.to(near.dtype), (positives * negatives).sum(), active.sum(), reduction)
+
+
+def sum_of_terms(batch: LossBatch, terms: Callable[[Tensor, Tensor], Tensor], reduction: str) -> SummedTerms:
+    """Sum any function of a triplet over all of them, O(n³) terms of which at most `LISTED` are in memory at once.
+
+    Args:
+        batch: The batch.
+        terms: Returns the terms of p anchors with their positives (two vectors of indices) and all images as negatives
+            (p × n).
+        reduction: As of every loss.
+    """
+    if is_transformed(batch.positive):
+        every = torch.arange(len(batch), device=batch.positive.device)
+        return _one_positive_at_a_time(batch, lambda p: terms(every, every[p].expand(len(batch))), reduction)
+    anchors, positives = batch.positive.nonzero(as_tuple=True)
+
+    def part(a: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+        values = torch.where(batch.negative[a], terms(a, p), 0.0)
+        return _sum_float64(values), (values != 0).sum()
+
+    parts = list(zip(*(side.split(max(LISTED // max(len(batch), 1), 1)) for side in (anchors, positives)), strict=True))
+    sums = [part(a, p) if len(parts) == 1 else checkpoint(part, a, p, use_reentrant=False) for a, p in parts]
+    total, active = (torch.stack(each).sum() for each in zip(*sums, strict=True))
+    count = batch.negative.sum(dim=1)[anchors].sum()
+    return SummedTerms(total.to(batch.x.dtype), count, active, reduction)
 
 
 def _one_positive_at_a_time(batch: LossBatch, terms: Callable[[int], Tensor], reduction: str) -> SummedTerms:

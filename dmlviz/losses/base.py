@@ -155,6 +155,7 @@ class FunctionLoss(Loss):
     def __init__(
         self,
         formula: Callable[..., LossParts],
+        /,
         *,
         embedding_dim: int | None,
         num_classes: int | None,

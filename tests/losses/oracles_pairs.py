@@ -171,6 +171,12 @@ ORACLES = [
     ("contrastive", {"margin": 1.5, "pos_margin": 0.6}, contrastive(1.5, 0.6)),
     ("contrastive", {"margin": 1.2, "reduction": "nonzero"}, contrastive(1.2, how=nonzero)),
     ("contrastive", {"margin": 1.2, "reduction": "sum"}, contrastive(1.2, how=sum)),
+    ("custom_pair", {}, contrastive(1.0)),
+    (
+        "custom_pair",
+        {"formula": "y * max(d - 0.6, 0) ** 2 + (1 - y) * max(0, 1.5 - d) ** 2", "reduction": "sum"},
+        contrastive(1.5, 0.6, how=sum),
+    ),
     ("contrastive_linear", {}, linear(1.0)),
     ("contrastive_linear", {"margin": 1.5, "distance": "sqeuclidean"}, linear(1.5, distance="sqeuclidean")),
     (

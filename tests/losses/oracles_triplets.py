@@ -156,6 +156,18 @@ def hierarchical(beta, levels):
     return compute
 
 
+def swapped(case, _):
+    """Softplus of a tuplet by cosines, the nearer of a and p to the negative counted (both formulas of `custom`)."""
+    x, d = normalize(case.x), case.d
+    values = [
+        torch.log1p(torch.exp((x[a] @ x[n] - x[a] @ x[p]) / 0.5)) + d(a, p).square() - min(d(a, n), d(p, n)).tanh()
+        for a, p, n in case.triplets
+    ]
+    return sum(values) / len(values)
+
+
+SWAPPED = "softplus((s_an - s_ap) / 0.5) + d_ap ** 2 - tanh(min(d_an, d_pn))"
+
 ORACLES = [
     ("triplet", {}, peers(0.2), MOVES),
     ("triplet", {"margin": 0.5, "reduction": "nonzero"}, peers(0.5, reducer=reducers.AvgNonZeroReducer()), MOVES),
@@ -169,6 +181,15 @@ ORACLES = [
     ("triplet_two_terms", {}, mean_of(two_terms(1)), MOVES),
     ("triplet_two_terms", {"margin": 1.6, "reduction": "sum"}, total_of(two_terms(1.6)), MOVES),
     ("triplet_two_terms", {"distance": "cosine"}, mean_of(two_terms(1), "cosine"), DIRECTIONS),
+    ("custom_triplet", {}, mean_of(hinge(0.2)), MOVES),
+    ("custom_triplet", {"formula": "log(1 + exp(d_ap - d_an))", "reduction": "sum"}, total_of(soft), MOVES),
+    (
+        "custom_triplet",
+        {"formula": "relu(1 - d_an / (0.1 + d_ap))", "distance": "sqeuclidean"},
+        mean_of(ratio(0.1), "sqeuclidean"),
+        MOVES,
+    ),
+    ("custom_triplet", {"formula": SWAPPED}, swapped, ("permutation", "rotation")),
     ("triplet_soft", {}, mean_of(soft), MOVES),
     ("triplet_soft", {"reduction": "sum"}, total_of(soft), MOVES),
     ("triplet_soft", {"distance": "cosine"}, mean_of(soft, "cosine"), DIRECTIONS),

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dmlviz.catalog.losses import LossChoice
-from dmlviz.catalog.parameters import Parameter, Spec, VectorParameter
+from dmlviz.catalog.parameters import FormulaParameter, Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.labels import unique_labels
@@ -141,9 +141,11 @@ def form_fields(role: str, choice: Spec, parameters: Sequence[Parameter], values
 
 
 def parameter_columns(parameters: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:
-    """Pair each parameter with the column that it is rendered in: two in a row."""
-    columns = st.columns(2) if len(parameters) > 1 else [st.container()]
-    return [(columns[index % len(columns)], parameter) for index, parameter in enumerate(parameters)]
+    """Pair each parameter with the column that it is rendered in: two in a row, and a formula in a row of its own."""
+    wide = [(st.container(), parameter) for parameter in parameters if isinstance(parameter, FormulaParameter)]
+    others = [parameter for parameter in parameters if not isinstance(parameter, FormulaParameter)]
+    columns = st.columns(2) if len(others) > 1 else [st.container()]
+    return wide + [(columns[index % len(columns)], parameter) for index, parameter in enumerate(others)]
 
 
 def _key(role: str, choice: Spec, parameter: Parameter) -> str:
@@ -162,6 +164,8 @@ def parameter_widget(parameter: Parameter, key: str, value: Any, store: Store | 
     label = parameter.name.replace("_", " ").capitalize()
     if parameter.kind is bool:
         bound_widget(st.checkbox, label, key, value, store, help=parameter.help)
+    elif isinstance(parameter, FormulaParameter):
+        bound_widget(st.text_input, label, key, value, store, help=parameter.help)
     elif parameter.kind is str:
         bound_widget(st.selectbox, label, key, value, store, options=list(parameter.choices), help=parameter.help)
     elif isinstance(parameter, VectorParameter):

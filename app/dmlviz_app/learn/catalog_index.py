@@ -11,7 +11,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.catalog.miners import MINERS, MinerSpec
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
+from dmlviz.catalog.parameters import Catalog, FormulaParameter, LossSpec, Parameter, Spec
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.config import TrainConfig
 from dmlviz_app.feature import pages
@@ -216,6 +216,8 @@ def limits(parameter: Parameter) -> str:
     """Describe the valid values of a parameter."""
     if parameter.kind is bool:
         return "yes or no"
+    if isinstance(parameter, FormulaParameter):
+        return "a formula"
     if parameter.choices:
         return ", ".join(parameter.choices) if len(parameter.choices) < 5 else f"one of {len(parameter.choices)}"
     if parameter.minimum is None or parameter.maximum is None:

@@ -601,3 +601,21 @@ def prototypical(x, y, support=5):
 
 def weighted_sum(x, y, a=contrastive, b=triplet, weights=(1.0, 1.0)):
     return weights[0] * a(x, y) + weights[1] * b(x, y)
+
+
+def custom_pair(x, y):
+    d = torch.cdist(x, x)
+    same = (y[:, None] == y).to(d.dtype)
+    loss = same * d**2 + (1 - same) * F.relu(1 - d) ** 2  # the formula; here `same` is its y
+    once = torch.ones_like(d).triu(1).bool()
+    return loss[once].mean()
+
+
+def custom_triplet(x, y):
+    d = torch.cdist(x, x)
+    same = y[:, None] == y
+    positive = same.clone().fill_diagonal_(False)
+    d_ap, d_an = d[:, :, None], d[:, None, :]  # [a, p, n]
+    loss = F.relu(d_ap - d_an + 0.2)  # the formula
+    valid = positive[:, :, None] & ~same[:, None, :]
+    return loss[valid].mean()

@@ -90,6 +90,14 @@ function ParamControl({ value, change, ...parameter }: Control & { value: ParamV
       <input type="checkbox" checked={value === true} onChange={(event) => change(event.currentTarget.checked)} />,
     );
   if (choices.length) return select(choices, value, change);
+  if (kind === "str" && !words.length)
+    return row(
+      <input
+        type="text"
+        {...{ value: String(value), maxLength: 200, spellcheck: false, autocapitalize: "off" }}
+        onChange={(event) => change(event.currentTarget.value)}
+      />,
+    );
   const isWord = words.length > 0 && typeof value === "string";
   const slider = row(
     <>
