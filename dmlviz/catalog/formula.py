@@ -173,6 +173,8 @@ def _check(node: ast.AST, of: Of) -> None:
             raise UserError(f"A formula of {of} has {', '.join(QUANTITIES[of])}; got {brief(name)}.")
         case ast.BinOp(op=ast.Pow(), right=right) if any(isinstance(part, ast.Name) for part in ast.walk(right)):
             raise UserError(f"The exponent of a power is a number, as in d ** 2; got {brief(ast.unparse(right))}.")
+        case ast.BinOp(op=ast.BitXor()):
+            raise UserError(f"A power is written with **, as in d ** 2; got {brief(ast.unparse(node))}.")
         case ast.BinOp(op=sign) if type(sign) in _OPERATORS:
             pass
         case ast.Constant(value=bool() as truth):

@@ -64,7 +64,7 @@ def test_any_other_text_is_read_or_refused(text):
     [
         ("__import__('os').system('true')", "has the functions relu, softplus"),
         ("d_ap.real", "the signs + - * / **; got 'd_ap.real'"),
-        ("d_ap ^ 2", "the signs + - * / **; got 'd_ap ^ 2'"),
+        ("d_ap ^ 2", "A power is written with **, as in d ** 2; got 'd_ap ^ 2'"),
         ("(lambda: d_ap)()", "has the functions"),
         ("d_ap if d_an else 0", "the signs"),
         ("relu(d_ap", "is no formula: write it as in relu"),
