@@ -42,7 +42,7 @@ _OPERATORS: dict[type, tuple[Callable[..., Any], str]] = {
     ast.Sub: (operator.sub, "{} - {}"),
     ast.Mult: (operator.mul, r"{}\cdot {}"),
     ast.Div: (operator.truediv, r"\frac{{{}}}{{{}}}"),
-    ast.Pow: (operator.pow, "{}^{{{}}}"),
+    ast.Pow: (operator.pow, ""),  # written by `latex`
 }
 _LATEX = {
     "relu": r"\big[{}\big]_+",
@@ -123,9 +123,10 @@ class Formula:
                     return _OPERATORS[type(sign)][1].format(of(left), of(right))
                 case ast.BinOp(left=left, op=ast.Sub() as sign, right=right):
                     return _OPERATORS[type(sign)][1].format(of(left), grouped(right))
-                case ast.BinOp(left=left, op=ast.Pow() as sign, right=right):
+                case ast.BinOp(left=left, op=ast.Pow(), right=right):
                     whole = isinstance(left, ast.Constant | ast.Name)
-                    return _OPERATORS[type(sign)][1].format(of(left) if whole else f"({of(left)})", of(right))
+                    base, exponent = of(left) if whole else f"({of(left)})", of(right)
+                    return f"{base}^{exponent}" if len(exponent) == 1 else f"{base}^{{{exponent}}}"
                 case ast.BinOp(left=left, op=sign, right=right):
                     return _OPERATORS[type(sign)][1].format(grouped(left), grouped(right))
                 case ast.Call(func=ast.Name(id=name), args=arguments):
