@@ -219,6 +219,5 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
 
 def pytest_collection_finish():
     """Keep what was imported out of garbage collections: Streamlit collects in full after each run of a page."""
-    gc.collect()
     gc.freeze()
     gc.enable()

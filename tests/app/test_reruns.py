@@ -64,7 +64,7 @@ for _ in range(50):
     st.caption("more")
 ''')
 with TestClient(st.App(page)) as client:
-    for number in range(20):
+    for number in range(8):
         with client.websocket_connect("/_stcore/stream", subprotocols=["streamlit"]) as tab:
             asked, told = BackMsg(rerun_script={"query_string": ""}), ForwardMsg()
             tab.send_bytes(asked.SerializeToString())
@@ -83,7 +83,7 @@ with TestClient(st.App(page)) as client:
 @pytest.mark.slow
 def test_a_click_is_done_where_the_tab_is_closed_at_once(tmp_path):
     command = [sys.executable, "-c", CLICKS, str(tmp_path)]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.count("stopped") == 20
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.count("stopped") == 8
 
 
 @pytest.mark.parametrize("disturbed", ["iterating", "missing"])

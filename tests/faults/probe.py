@@ -40,6 +40,7 @@ CALLS = {
     *("torch.set_num_threads", "TrainConfig", "ProjectionConfig", "train", "data.load", "print", "len", "project"),
     *("default_projection", "default_projection(end.embeddings, labels).project"),
 }
+DRAWN_ALIKE = {"pdf", "png", "gif"}  # what svg and film draw, too, from the same files: a third of all work here
 IMPORTS = {"torch", "dmlviz", "dmlviz.projection", "dmlviz.ops.linear_projection"}
 
 
@@ -125,7 +126,7 @@ class Probe:
         found += [f"{base}/distances/{step}.json" for step in (*steps, "150")]
         found += [f"{base}/batches/{step}.{kind}" for step in batches[:3] for kind in ("json", "png")]
         found += [f"/dmlviz/frames/{run}/{frame}.i16" for frame in frames]
-        found += [f"{base}/export/{name}" for name in FORMATS]
+        found += [f"{base}/export/{name}" for name in FORMATS if name not in DRAWN_ALIKE]
         for view in views:
             found += [f"{base}/projections/{view}/events", f"{base}/values/{view}/faithfulness.f32"]
             found += [f"{base}/export/{name}?view={view}" for name in ("python", "command", "csv", "html")]
@@ -135,7 +136,7 @@ class Probe:
         """What an export would do that no export should, by its address."""
         found = {}
         for address in self.addresses(run):
-            if "/export/" in address:
+            if re.search("/export/(python|command|html)", address):
                 answer = _quietly(lambda address=address: self.client.get(address))
                 if answer is not None and answer.status_code == 200:
                     said = _does(address, answer.content)

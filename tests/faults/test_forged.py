@@ -43,13 +43,12 @@ def data(tmp_path, monkeypatch):
 
 
 def test_a_forged_archive_is_refused_with_one_sentence_or_harmless(seed, tmp_path, data):
+    outcomes = set()
     for number, (what, content) in enumerate(forged(seed, FORGED, seed=7)):
         outcome, faults = take_in(content, tmp_path / str(number), data)
-        assert (outcome in ("accepted", "refused with a sentence"), faults) == (True, set()), what
-
-
-def test_an_unforged_archive_is_accepted(files, tmp_path, data):
-    assert take_in(zipped(files), tmp_path / "runs", data) == ("accepted", set())
+        outcomes.add(outcome)
+        assert faults == set(), what
+    assert outcomes == {"accepted", "refused with a sentence"}
 
 
 @pytest.mark.parametrize("field", ["device", "threads", "fails", "timings", "created", "pinned", "version"])
