@@ -122,6 +122,7 @@ CORE = Part(
             "site", "Write a static site of runs, lessons and labs that any web server can host.", "dmlviz.cli.site"
         ),
         Command("doctor", "Check that this machine has what dmlviz needs.", "dmlviz.cli.doctor"),
+        Command("docs", "Open the documentation that comes with the program.", "dmlviz.cli.docs"),
         Command("worker", "Let this machine train for a server.", "dmlviz.cli.worker"),
         Command("fleet", "List the machines that train for a server; make their certificates.", "dmlviz.cli.fleet"),
     ),

@@ -10,14 +10,17 @@ from dmlviz_app.learn import cards, catalog_index
 from dmlviz_app.learn.answers import ANSWERS
 from dmlviz_app.learn.catalog_index import KINDS, Kind
 from latex2mathml.converter import convert
-from reference_tables import TABLES, table
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import GLOSSARY
 from dmlviz.catalog.metrics import MetricSpec
 from dmlviz.catalog.parameters import Spec
+from dmlviz.cli.reference_tables import TABLES, command_pages, table
+from dmlviz.config import ProjectionConfig
+from dmlviz.data import load
 from dmlviz.figures.palette import class_colors
 from dmlviz.lessons.examples import example, loop
+from dmlviz.projection import project
 
 ROOT = Path(__file__).resolve().parents[1]
 ALL = {**KINDS, "dataset": Kind("dataset", "Data sets", "Data set", DATASETS)}
@@ -28,6 +31,9 @@ STYLE = """.drawing { float: right; width: min(15rem, 100%); margin: 0 0 1rem 1r
 .drawing .near { stroke: #11845b }
 .drawing .far { stroke: #d03050 }
 .drawing .dot { stroke-linecap: round; stroke-width: 4 }
+.map { width: min(32rem, 100%) }
+img[src*="assets/pages/"] { width: 100%; aspect-ratio: 16 / 9; object-fit: cover; object-position: left }
+[data-md-color-scheme="slate"] img[src*="assets/pages/"] { object-position: right }
 .formula { overflow-x: auto; overflow-y: hidden; padding: .4rem 0 }
 """
 
@@ -35,14 +41,17 @@ STYLE = """.drawing { float: right; width: min(15rem, 100%); margin: 0 0 1rem 1r
 def style_sheet() -> str:
     """Return the rules for the pages' drawings and formulas."""
     colors = class_colors(10, "light")
-    return STYLE + "".join(f".drawing .c{i} {{ fill: {color}; stroke: {color} }}\n" for i, color in enumerate(colors))
+    return STYLE + "".join(
+        f".drawing .c{i} {{ fill: {color}; stroke: {color} }}\n.map .c{i} {{ fill: {color} }}\n"
+        for i, color in enumerate(colors)
+    )
 
 
 @cache
 def catalog_pages() -> tuple[dict[str, str], list[Any]]:
     """Return the pages (Markdown by path below docs/) and their part of the navigation."""
-    pages: dict[str, str] = {}
-    navigation: list[Any] = []
+    pages = command_pages()
+    navigation: list[Any] = [{"Commands": ["COMMANDS.md", *pages]}]
     for kind in ALL.values():
         names = _names(kind)
         pages |= {_path(kind, name): "\n".join(_page(kind, kind.catalog[name])) for name in names}
@@ -55,7 +64,6 @@ def catalog_pages() -> tuple[dict[str, str], list[Any]]:
         ("catalog/glossary.md", "Glossary", _glossary()),
     ):
         pages[path] = "\n".join([f"# {title}\n", *lines])
-        navigation.append({title: path})
     return pages, navigation
 
 
@@ -88,6 +96,8 @@ def _page(kind: Kind, spec: Spec) -> Iterator[str]:
     symbol = re.search(rf'<symbol id="{kind.name}-{spec.name}" (.*?)</symbol>', cards.PICTURES.read_text(), re.DOTALL)
     if symbol and "href=" not in symbol[1]:  # one made of others' drawings
         yield f'<svg class="drawing" role="img" aria-label="{spec.title}" {symbol[1]}</svg>\n'
+    if kind.name == "projection" and spec.name != "plane":
+        yield from _map(spec.name)
     for title, text in (
         ("In words", getattr(spec, "explanation", "")),
         ("When to use it", spec.when_to_use),
@@ -120,6 +130,24 @@ def _page(kind: Kind, spec: Spec) -> Iterator[str]:
             ),
         )
     yield from _use(kind, spec)
+
+
+def _map(method: str) -> Iterator[str]:
+    """Draw the pixels of the digits that come with the program."""
+    test = load("digits").test
+    points = test.images.reshape(len(test.images), -1) / 16
+    drawn = project(points, ProjectionConfig(method=method), labels=test.labels)
+    low, high = drawn.coordinates.min(axis=0), drawn.coordinates.max(axis=0)
+    places = 6 + 308 * (drawn.coordinates - low) / (high - low).max()
+    dots = "".join(
+        f'<circle class="c{label}" cx="{x:.0f}" cy="{y:.0f}" r="3"/>'
+        for (x, y), label in zip(places, test.labels, strict=True)
+    )
+    kept = drawn.quality.overall["neighbors_kept"] * 10
+    said = (
+        f"{len(points)} digits of 8 × 8 pixels by {method}, by their pixels; the map keeps {kept:.1f} of 10 neighbors."
+    )
+    yield f'<svg class="map" role="img" aria-label="{said}" viewBox="0 0 320 320">{dots}</svg>\n\n{said}\n'
 
 
 def _use(kind: Kind, spec: Spec) -> Iterator[str]:

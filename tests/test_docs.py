@@ -30,6 +30,7 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.cli.docs import PARTS, whole_page
 from dmlviz.cli.main import _split_plugins, command_named
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.storage.paths import cache_dir
@@ -303,12 +304,13 @@ def test_docstring_examples_run(module):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The documentation, built with warnings as errors."""
-    pytest.importorskip("mkdocstrings")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    """The site of the documentation, built with warnings as errors."""
+    pytest.importorskip("zensical")
+    folder = tmp_path_factory.mktemp("site") / "site"
+    command = [sys.executable, ROOT / "scripts" / "make_site.py", "--no-playground", "--site", folder]
+    environment = os.environ | {"SITE_URL": "https://dmlviz.example/docs/"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 
@@ -319,7 +321,7 @@ def test_every_link_of_the_site_leads_somewhere(site):
     assert len(pages) > 20
     for page, text in pages.items():
         for link in re.findall(r'(?:href|src)="([^"]+)"', text):
-            if page.name == "404.html" or re.match(r"[a-z]+:|#?$|//", link):
+            if page.name == "404.html" or re.match(r"[a-z]+:|#?$|//", link) or link.startswith("try/"):
                 continue
             name, _, anchor = link.partition("#")
             target = (page.parent / name).resolve() if name else page
@@ -340,7 +342,7 @@ def test_the_gallery_plays_and_the_reference_has_signatures(site):
 
 @pytest.mark.slow
 def test_what_people_search_for_is_found(site):
-    index = json.loads((site / "search" / "search_index.json").read_text())["docs"]
+    index = json.loads((site / "search.json").read_text())["items"]
     for word, page in {
         "ArcFace": "catalog/loss/arcface.html",
         "temperature": "catalog/loss/nt_xent.html",
@@ -351,7 +353,9 @@ def test_what_people_search_for_is_found(site):
         "stays at the margin": "catalog/questions.html",
         "anchor": "catalog/glossary.html",
         "LeNet": "catalog/net/lenet.html",
-        "uninstall": "COMMANDS.html",
+        "uninstall": "START.html",
+        "keyboard": "catalog/keys.html",
+        "--learning-rate": "catalog/command/train.html",
     }.items():
         found = {
             each["location"].partition("#")[0]
@@ -359,3 +363,34 @@ def test_what_people_search_for_is_found(site):
             if word.lower() in f"{each['title']} {each['text']}".lower()
         }
         assert page in found, (word, found)
+
+
+@pytest.mark.slow
+def test_the_sitemap_has_the_address_that_is_given(site):
+    assert "<loc>https://dmlviz.example/docs/catalog/loss/triplet.html</loc>" in (site / "sitemap.xml").read_text()
+
+
+def test_what_dmlviz_docs_opens_has_every_page_and_its_links_lead_somewhere():
+    page = whole_page()
+    places = re.findall(r'\bid="([^"]+)"', page)
+    assert {path.stem.lower() for path in (ROOT / "docs").glob("*.md")} - {"index"} <= set(places)
+    for link in re.findall(r'href="#([^"]+)"', page):
+        assert places.count(link) == 1, link
+    for file in re.findall(r'src="file://([^"]+)"', page):
+        assert Path(file).exists()
+    assert "<!-- generated" not in page
+
+
+def test_a_message_that_points_to_a_page_names_one_that_dmlviz_docs_opens():
+    """An installed user has no folder docs/."""
+    found, parts = set(), {Path(name).name for names in PARTS.values() for name in names}
+    for path in [
+        *(ROOT / "dmlviz").rglob("*.py"),
+        *(ROOT / "app").rglob("*.py"),
+        *(ROOT / "frontend/src").rglob("*.ts*"),
+    ]:
+        code = re.sub(r'""".*?"""|#.*', "", path.read_text(), flags=re.DOTALL if path.suffix == ".py" else 0)
+        assert not re.findall(r"docs/[A-Z]+\.md", re.sub(r"//.*", "", code)), path
+        found |= set(re.findall(r"dmlviz docs ([A-Z]\w+)", code))
+    assert found
+    assert found <= parts

@@ -160,7 +160,7 @@ AUGMENTATION = specs(Spec, "setting")[0]
 def check_strengths(value: Any) -> dict[str, float]:
     """Return the strengths that are not the default, by name; raise UserError for an unknown name or a wrong number.
 
-    Example:
+    Examples:
         >>> check_strengths({"rotate": 15, "crop": 0})
         {'rotate': 15.0}
     """

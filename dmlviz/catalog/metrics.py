@@ -35,7 +35,7 @@ METRICS = Catalog("metric", specs(MetricSpec, "metric"))
 def metric_of(key: str) -> MetricSpec | None:
     """Return the spec of a key that `evaluate` gives; None for what is no metric, as the number of queries.
 
-    Example:
+    Examples:
         >>> metric_of("seen/recall_at_5").name
         'recall_at_k'
     """
@@ -46,7 +46,7 @@ def metric_of(key: str) -> MetricSpec | None:
 def metric_title(key: str) -> str:
     """Return what the page calls the metric of a key that `evaluate` gives.
 
-    Example:
+    Examples:
         >>> metric_title("recall_at_5")
         'R@5'
     """

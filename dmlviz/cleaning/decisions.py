@@ -97,7 +97,7 @@ def correct(
         UserError: For an image or a class that the data set does not have, or two decisions about one image; then
             nothing is kept.
 
-    Example:
+    Examples:
         >>> import tempfile
         >>> corrections = correct("digits", relabel={17: "4"}, exclude=[23], data=tempfile.mkdtemp())
         >>> corrections.changes

@@ -45,7 +45,7 @@ def label_disagreement(neighbors: Sequence[np.ndarray], labels: np.ndarray) -> D
         Wilson: Asymptotic properties of nearest neighbor rules using edited data, 1972; over a training as in
         Swayamdipta et al.: Dataset cartography, EMNLP 2020
 
-    Example:
+    Examples:
         >>> found = label_disagreement([np.array([[1, 2], [0, 2], [1, 0], [2, 1]])], np.array([0, 0, 1, 0]))
         >>> found.share.tolist(), found.compared.tolist()
         ([0.5, 0.5, 0.0, 0.5], [True, True, False, True])

@@ -141,7 +141,7 @@ def _part(go_on: Progress, begin: float, end: float) -> Progress:
 def spread(steps: list[int], most: int) -> list[int]:
     """Return at most so many of the steps, evenly spread, the first and the last among them.
 
-    Example:
+    Examples:
         >>> spread([0, 5, 9, 14, 20], 3), spread([], 3), spread([4], 3)
         ([0, 9, 20], [], [4])
     """

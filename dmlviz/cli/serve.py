@@ -17,8 +17,8 @@ from dmlviz.network import check_port_free, network_address
 
 app = single_command_app()
 PANELS = {
-    "Several people (docs/PEOPLE.md)": ("shared", "people", "user_header"),
-    "Log and metrics (docs/HOSTING.md)": ("log_format", "log_level", "metrics_token"),
+    "Several people (dmlviz docs PEOPLE)": ("shared", "people", "user_header"),
+    "Log and metrics (dmlviz docs HOSTING)": ("log_format", "log_level", "metrics_token"),
 }
 
 

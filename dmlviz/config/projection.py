@@ -145,7 +145,7 @@ class ProjectionConfig(Config):
         Raises:
             UserError: If the engine does not know the method.
 
-        Example:
+        Examples:
             >>> ours = ProjectionConfig(method="umap", params={"neighbors": 30})
             >>> ours.by("reference").params["neighbors"]
             30

@@ -81,7 +81,7 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
         UserError: For an unknown name.
         DataUnavailableError: If files cannot be downloaded or are invalid.
 
-    Example:
+    Examples:
         >>> load("digits").train.images.shape
         (1201, 8, 8)
     """
@@ -96,7 +96,7 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
 def num_train_images(name: str, root: str | Path | None = None) -> int:
     """Return the number of training images of a data set; of a person's own without reading the images.
 
-    Example:
+    Examples:
         >>> num_train_images("digits")
         1201
     """
@@ -139,7 +139,7 @@ def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarr
     Returns:
         Ascending indices (int64).
 
-    Example:
+    Examples:
         >>> len(stratified_subset(np.array([0, 0, 0, 0, 1, 1]), 3))
         3
     """

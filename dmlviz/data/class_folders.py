@@ -82,7 +82,7 @@ def classes_in_names(stems: Sequence[str]) -> list[str]:
 
     Of these it is the first that makes two classes or more, most of which have some pictures; empty where none does.
 
-    Example:
+    Examples:
         >>> classes_in_names(["cat.0", "cat.1", "cat.2", "dog.0", "dog (1)", "dog"])
         ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
     """
@@ -127,7 +127,7 @@ def class_name(folder: str) -> str:
 def split_name(folder: str) -> str:
     """Return the part of a split that a folder's name stands for, "train" or "test"; empty for none.
 
-    Example:
+    Examples:
         >>> split_name("training_set"), split_name("seg_test"), split_name("train station 1")
         ('train', 'test', 'train')
     """
@@ -244,7 +244,7 @@ def _levels(folders: Sequence[Path], top: int) -> list[str]:
 def listed(names: Iterable[str]) -> str:
     """Return the first of the different names, and how many there are if these are not all.
 
-    Example:
+    Examples:
         >>> listed("aab"), listed("abcd")
         ('a, b', 'a, b, c … (4)')
     """

@@ -84,7 +84,7 @@ def short_names(texts: tuple[str, ...], longest: int = MAX_SHOWN) -> tuple[str, 
     A longer text is cut. Where that makes two names equal, their ends are kept, and if these are equal, too, they are
     numbered.
 
-    Example:
+    Examples:
         >>> short_names(tuple(f"https://example.org/a/long/path/of/the/{kind}-pictures" for kind in ("cat", "dog")))
         ('https://example.org…of/the/cat-pictures', 'https://example.org…of/the/dog-pictures')
     """

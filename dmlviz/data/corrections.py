@@ -203,7 +203,7 @@ def as_trained(data: Dataset, config: TrainConfig, root: Path) -> Dataset:
     Raises:
         DataUnavailableError: If the corrections are not on disk, or are of another data set.
 
-    Example:
+    Examples:
         >>> from dmlviz.data import data_root, load
         >>> digits, config = load("digits"), TrainConfig(dataset="digits", label_noise=0.2)
         >>> noisy = as_trained(digits, config, data_root())

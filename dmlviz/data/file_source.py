@@ -30,7 +30,7 @@ def count_entries(path: Path, limit: int) -> int:
         path: The file.
         limit: Largest count.
 
-    Example:
+    Examples:
         >>> count_entries(Path("/dev/null"), 10)
         0
     """

@@ -33,7 +33,7 @@ class FileName(NamedTuple):
 def parse_name(name: str) -> FileName | None:
     """Return what the name of a file of MNIST or a relative says, as it is passed on; None for any other.
 
-    Example:
+    Examples:
         >>> parse_name("t10k-images.idx3-ubyte.gz")
         FileName(prefix='', part='test', kind='images')
     """

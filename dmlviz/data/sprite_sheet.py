@@ -85,7 +85,7 @@ def tile(images: np.ndarray, columns: int = COLUMNS, rows: int | None = None) ->
     Returns:
         uint8, rows·h × columns·w (× 3); black where no image is left.
 
-    Example:
+    Examples:
         >>> tile(np.zeros((3, 8, 8), np.uint8), columns=2).shape
         (16, 16)
     """

@@ -19,7 +19,7 @@ LINE = 100
 def minimal_overrides(config: Config) -> dict[str, Any]:
     """Return the fewest fields from which `type(config)(**fields)` is the same config.
 
-    Example:
+    Examples:
         >>> from dmlviz.config import TrainConfig
         >>> minimal_overrides(TrainConfig(seed=3))
         {'seed': 3}

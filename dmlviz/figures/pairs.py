@@ -24,7 +24,7 @@ def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: b
     Raises:
         UserError: As `dmlviz.metrics.curves.roc`.
 
-    Example:
+    Examples:
         >>> import numpy as np
         >>> roc(np.eye(6), [0, 0, 0, 1, 1, 1]).layout.title.text
         'ROC of the distance: area 0.5000'

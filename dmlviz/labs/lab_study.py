@@ -121,7 +121,7 @@ def cost_in_words(lab: Lab, size: Size, dataset: str, slots: int = 1) -> str:
 def format_seconds(seconds: float) -> str:
     """Return a duration in words.
 
-    Example:
+    Examples:
         >>> format_seconds(40), format_seconds(170), format_seconds(6000)
         ('40 s', '3 min', '1 h 40 min')
     """

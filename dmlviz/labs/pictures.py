@@ -84,7 +84,7 @@ def row_of_images(images: np.ndarray, right: np.ndarray) -> np.ndarray:
     Returns:
         uint8, (h + 4) × … × 3, on white.
 
-    Example:
+    Examples:
         >>> row_of_images(np.zeros((2, 8, 8), np.uint8), np.array([True, False])).shape
         (12, 26, 3)
     """
@@ -115,7 +115,7 @@ def picture_grid(query: np.ndarray, others: np.ndarray, right: np.ndarray, colum
     Returns:
         RGBA, uint8, with a clear ground.
 
-    Example:
+    Examples:
         >>> picture_grid(np.zeros((8, 8), np.uint8), np.zeros((3, 8, 8), np.uint8), np.array([1, 0, 1]) > 0).shape
         (78, 120, 4)
     """

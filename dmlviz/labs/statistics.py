@@ -19,7 +19,7 @@ def t_interval(values: Sequence[float]) -> tuple[float, float, float]:
     Returns:
         Mean, lower end, upper end.
 
-    Example:
+    Examples:
         >>> [round(value, 3) for value in t_interval([1.0, 2.0, 3.0])]
         [2.0, -0.484, 4.484]
     """
@@ -72,7 +72,7 @@ def caveat(first: FigureRow, second: FigureRow, form: str) -> str:
         second: The other.
         form: Format of numbers, as in "{:.1%}".
 
-    Example:
+    Examples:
         >>> row = FigureRow(figure="", series="", x=0, y=2.0, low=1.0, high=3.0, n=3)
         >>> caveat(row, row, "{:.0f}°")
         ' (no clear difference: the 95 % intervals, 1° to 3° and 1° to 3°, overlap)'

@@ -166,7 +166,7 @@ class GradedContrastive(Loss):
         Raises:
             UserError: As any loss, and for a similarity of another shape.
 
-        Example:
+        Examples:
             >>> tags = torch.tensor([[1, 1, 0], [1, 0, 0], [0, 0, 1]]).bool()  # several labels an image
             >>> alike = (tags[:, None] & tags).sum(2) / (tags[:, None] | tags).sum(2)
             >>> from dmlviz import losses

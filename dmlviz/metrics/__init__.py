@@ -77,7 +77,7 @@ def evaluate(
     Reference:
         Zheng et al. 2015 (Market-1501: same-camera matches, CMC and mAP).
 
-    Example:
+    Examples:
         >>> scores = evaluate([[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1], ks=(1,))
         >>> scores["precision_at_1"], scores["map_at_r"]
         (1.0, 1.0)

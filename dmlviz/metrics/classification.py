@@ -8,7 +8,7 @@ from dmlviz.metrics.inputs import LabeledEmbeddings, class_and_camera, sum_by_gr
 def majority_vote(classes: np.ndarray) -> np.ndarray:
     """Return the most frequent class of each row (n × k, nearest first); ties go to the nearest.
 
-    Example:
+    Examples:
         >>> majority_vote(np.array([[2, 1, 1], [2, 1, 0]])).tolist()
         [1, 2]
     """

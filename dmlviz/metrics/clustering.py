@@ -92,7 +92,7 @@ def normalized_information(classes: np.ndarray, clusters: np.ndarray) -> tuple[f
         classes: Numbers from 0 on (n), at least two of them.
         clusters: Numbers from 0 on (n).
 
-    Example:
+    Examples:
         >>> normalized_information(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
         (1.0, 1.0)
     """
@@ -139,7 +139,7 @@ def _count_table(classes: np.ndarray, clusters: np.ndarray) -> np.ndarray:
 def pairwise_f1(classes: np.ndarray, clusters: np.ndarray) -> float:
     """Return the F1 of "same cluster" as a prediction of "same class" over all pairs; 0 without a common pair.
 
-    Example:
+    Examples:
         >>> pairwise_f1(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
         1.0
     """

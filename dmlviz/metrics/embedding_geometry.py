@@ -77,7 +77,7 @@ def effective_rank(centered: np.ndarray) -> float:
     Reference:
         Roy and Vetterli 2007.
 
-    Example:
+    Examples:
         >>> round(effective_rank(np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])), 6)
         2.0
     """

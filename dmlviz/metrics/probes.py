@@ -47,7 +47,7 @@ def knn_probe_accuracy(embeddings: Any, labels: Any, train_embeddings: Any, trai
     Raises:
         UserError: For input of a wrong shape.
 
-    Example:
+    Examples:
         >>> knn_probe_accuracy([[0.1], [2.9]], [0, 0], [[0.0], [1.0], [3.0]], [0, 0, 1], k=1)
         0.5
     """

@@ -61,7 +61,7 @@ def reranked(
     Reference:
         Zhong, Zheng, Cao, Li 2017: Re-ranking person re-identification with k-reciprocal encoding, CVPR.
 
-    Example:
+    Examples:
         >>> reranked([[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1], k1=1, k2=1)["precision_at_1"]
         1.0
     """

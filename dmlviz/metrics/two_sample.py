@@ -85,7 +85,7 @@ def two_sample_test(pooled: PooledNeighbors, permutations: int = PERMUTATIONS, s
     Reference:
         Schilling: Multivariate two-sample tests based on nearest neighbors, 1986; with equal weights of both samples.
 
-    Example:
+    Examples:
         >>> points = np.random.default_rng(0).normal(size=(80, 3)).astype(np.float32)
         >>> two_sample_test(pooled_neighbors(points[:40], points[40:] + 3)).share > 0.95
         True
@@ -115,7 +115,7 @@ def holm(p: Sequence[float]) -> list[float]:
     Reference:
         Holm: A simple sequentially rejective multiple test procedure, 1979.
 
-    Example:
+    Examples:
         >>> holm([0.01, 0.04, 0.03])
         [0.03, 0.06, 0.06]
     """

@@ -43,7 +43,7 @@ def verify_pairs(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict
     Reference:
         Huang et al. 2007 (LFW): the threshold is fitted on nine folds and tested on the tenth.
 
-    Example:
+    Examples:
         >>> scores = verify_pairs(np.array([1.0, 2, 3, 4]), np.array([True, True, False, False]))
         >>> scores["roc_auc"], scores["eer"]
         (1.0, 0.0)
@@ -180,7 +180,7 @@ def identification(distances: np.ndarray, right: np.ndarray, known: np.ndarray) 
     Reference:
         Phillips, Grother, Micheals: Handbook of Face Recognition, chapter 14, 2011.
 
-    Example:
+    Examples:
         >>> answers = identification(np.array([1.0, 2, 3, 4]), np.array([1, 0, 1, 0]) > 0, np.array([1, 1, 1, 0]) > 0)
         >>> round(answers.at(0.0), 3), round(answers.closed_accuracy, 3)
         (0.667, 0.667)

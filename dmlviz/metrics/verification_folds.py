@@ -91,7 +91,7 @@ def fold_accuracy(distances: np.ndarray, pairs: FoldPairs) -> FoldAccuracy:
         distances: Distance of each pair (m).
         pairs: The pairs, in at least two folds.
 
-    Example:
+    Examples:
         >>> pairs = fold_pairs(np.repeat(np.arange(20), 2), same=2, different=2)
         >>> fold_accuracy(np.where(pairs.same, 0.0, 1.0), pairs).accuracy.tolist() == [1.0] * 10
         True
@@ -114,7 +114,7 @@ def recall_at_false_positives(false_positives: np.ndarray, recall: np.ndarray, r
         recall: Recall at each of them.
         rates: Allowed false positive rates (k).
 
-    Example:
+    Examples:
         >>> recall_at_false_positives(np.array([0.0, 0.1, 1.0]), np.array([0.5, 0.8, 1.0]), np.array([0.05, 0.1]))
         array([0.5, 0.8])
     """

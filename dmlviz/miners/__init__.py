@@ -25,7 +25,7 @@ def build(name: str, *, seed: int = 0, **parameters: Any) -> "Miner":
     Raises:
         UserError: For an unknown name or parameter, or a value out of range.
 
-    Example:
+    Examples:
         >>> import torch
         >>> mine = build("hardest_negative", distance="euclidean")
         >>> triplets = mine(torch.tensor([[0.0], [1.0], [3.0]]), torch.tensor([0, 0, 1]))

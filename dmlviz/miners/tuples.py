@@ -93,7 +93,7 @@ def fixed_triplets(a: Tensor, p: Tensor, n: Tensor, kept: Tensor) -> FixedTriple
 def as_pairs(triplets: Triplets) -> AnchoredPairs:
     """Convert each triplet to one positive and one negative pair of its anchor, for pair losses.
 
-    Example:
+    Examples:
         >>> i = torch.tensor([0])
         >>> as_pairs(Triplets(i, i + 1, i + 2)).n.tolist()
         [2]

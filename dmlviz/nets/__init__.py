@@ -74,7 +74,7 @@ def build(
     Raises:
         UserError: For an unknown name or an unsupported size.
 
-    Example:
+    Examples:
         >>> import torch
         >>> net = build("small", embedding_dim=16, seed=0)
         >>> net(torch.zeros(2, 1, 28, 28)).shape

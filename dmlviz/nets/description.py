@@ -67,7 +67,7 @@ def describe(
     Raises:
         UserError: If the net cannot be run on these inputs.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from dmlviz.nets import build
         >>> print(describe(build("linear", embedding_dim=3, size=8), torch.zeros(1, 1, 8, 8)))

@@ -29,7 +29,7 @@ class PairNet(nn.Module):
     Raises:
         UserError: For an unknown `shared`, or towers that are built differently.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from dmlviz.nets import build
         >>> net = PairNet(build("small", embedding_dim=8, seed=0), shared="last")

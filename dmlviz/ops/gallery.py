@@ -33,7 +33,7 @@ class Gallery:
     Args:
         rule: Reference of the comparison: the "nearest" picture of each identity, or the "mean" of its pictures.
 
-    Example:
+    Examples:
         >>> gallery = Gallery()
         >>> gallery.add("ann", [[0.0, 0.0]])
         >>> gallery.add("bob", [[4.0, 0.0], [4.0, 2.0]])

@@ -45,7 +45,7 @@ class LabeledBatch:
     Raises:
         UserError: For another shape or type.
 
-    Example:
+    Examples:
         >>> batch = LabeledBatch(torch.tensor([[0.0, 0.0], [3.0, 4.0]]), [0, 1])
         >>> batch.distances("euclidean").tolist(), batch.same_class.tolist()
         ([[0.0, 5.0], [5.0, 0.0]], [[True, False], [False, True]])

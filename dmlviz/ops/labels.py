@@ -12,7 +12,7 @@ from dmlviz.storage.text import one_line
 def is_missing(labels: Any) -> np.ndarray:
     """Return which labels (n, of any library) are missing (mask): nothing, NaN, NaT, NA, masked, an empty text.
 
-    Example:
+    Examples:
         >>> is_missing(["a", None, float("nan"), " "]).tolist()
         [False, True, True, True]
     """
@@ -38,7 +38,7 @@ def _is_missing(label: Any) -> bool:
 def are_flags(labels: Any) -> bool:
     """Return whether all labels that are not missing are True or False: names of classes, not the numbers 1 and 0.
 
-    Example:
+    Examples:
         >>> are_flags([True, None, False]), are_flags([1, 0])
         (True, False)
     """
@@ -71,7 +71,7 @@ def read_labels(
         UserError: For another shape, a label that is missing where none may be, or one that is neither whole number nor
             text.
 
-    Example:
+    Examples:
         >>> read_labels(["b", "a", "b"])[0].tolist(), read_labels([2**64, 7])[1].tolist()
         ([1, 0, 1], [7, 18446744073709551616])
     """

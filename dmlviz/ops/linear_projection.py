@@ -26,7 +26,7 @@ class LinearProjection:
         explained_variance_ratio: Dims; each axis's share of the variance.
         kind: "plane" (identity), "pca" or "fan".
 
-    Example:
+    Examples:
         >>> points = np.array([[0.0, 0, 0], [2, 0, 0], [0, 1, 0], [2, 1, 0]])
         >>> projection = LinearProjection.pca(points)
         >>> projection.explained_variance_ratio.round(2).tolist()

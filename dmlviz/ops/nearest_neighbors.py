@@ -32,7 +32,7 @@ _MAX_DIFFERENCES = 1 << 18  # numbers in memory at a time
 class EuclideanSearch:
     """Exact Euclidean k-NN among finite points (n × d), in the precision of their type (float32 or float64).
 
-    Example:
+    Examples:
         >>> points = EuclideanSearch(np.array([[0.0], [1.0], [5.0]]))
         >>> squared, indices = points.search(np.array([[4.0]]), k=2)
         >>> squared.tolist(), indices.tolist()
@@ -200,7 +200,7 @@ class NearestNeighbors:
     Raises:
         UserError: For a wrong shape, embeddings that are not finite, or an unknown metric.
 
-    Example:
+    Examples:
         >>> neighbors = NearestNeighbors([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
         >>> distances, indices = neighbors.search([0.0, 1.0], k=2)
         >>> indices.tolist()

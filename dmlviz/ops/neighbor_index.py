@@ -89,7 +89,7 @@ def indexed_table(
 ) -> NeighborTable:
     """Return nearly the k nearest others of each point, and how many of them are right: see `NeighborIndex`.
 
-    Example:
+    Examples:
         >>> points = np.random.default_rng(0).standard_normal((2000, 4)).astype(np.float32)
         >>> table = indexed_table(points, k=5)
         >>> table.indices.shape, table.measured, table.recall > 0.9

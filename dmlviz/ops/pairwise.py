@@ -93,7 +93,7 @@ def clamp_range(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 def l2_normalize(x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
     """Return the rows scaled to length 1, exact for norms from 1e-30 to 1e38; a zero row stays zero.
 
-    Example:
+    Examples:
         >>> l2_normalize(torch.tensor([[0.0, 5.0], [0.0, 0.0]])).tolist()
         [[0.0, 1.0], [0.0, 0.0]]
     """
@@ -188,7 +188,7 @@ def distance_matrix(
     Returns:
         n × n, or n × (n + m); the diagonal is exactly 0, and so is the gradient between equal points.
 
-    Example:
+    Examples:
         >>> distance_matrix(torch.tensor([[0.0, 0.0], [3.0, 4.0]])).tolist()
         [[0.0, 5.0], [5.0, 0.0]]
     """

@@ -47,7 +47,7 @@ class RoughDistances:
     Reference:
         Higham 2002, Accuracy and Stability of Numerical Algorithms, section 3.1: the error of an inner product.
 
-    Example:
+    Examples:
         >>> points = np.array([[0.0, 0.0], [0.3, 0.4]])
         >>> distances = RoughDistances(points, points)
         >>> distances.of(slice(0, 1)).round(5).tolist()
@@ -82,7 +82,7 @@ def k_smallest(rows: np.ndarray, k: int, *, limit: np.ndarray | None = None) -> 
     Returns:
         m × k, int64.
 
-    Example:
+    Examples:
         >>> k_smallest(np.array([[3, 1, 2, 1]]), 3).tolist()
         [[1, 3, 2]]
     """

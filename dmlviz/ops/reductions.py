@@ -119,7 +119,7 @@ def reduce(values: Tensor, mask: Bool[Tensor, "..."] | None, reduction: str = "m
     Raises:
         UserError: For an unknown reduction.
 
-    Example:
+    Examples:
         >>> reduce(torch.tensor([0.0, 1.0, 5.0]), None, "nonzero").item()
         3.0
     """

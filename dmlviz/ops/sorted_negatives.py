@@ -40,7 +40,7 @@ class SortedNegatives:
 def sort_negatives(distances: Float[Tensor, "n columns"], negative: Bool[Tensor, "n columns"]) -> SortedNegatives:
     """Sort the negatives of each row by distance; NaN and infinite distances count as the largest float.
 
-    Example:
+    Examples:
         >>> distances = torch.tensor([[0.0, 3.0, 1.0]])
         >>> negatives = sort_negatives(distances, torch.tensor([[False, True, True]]))
         >>> negatives.index[0, :2].tolist()

@@ -37,7 +37,7 @@ class SquaredDistances:
         gallery: Gallery (n × d), finite.
         kind: Type of the results.
 
-    Example:
+    Examples:
         >>> points = np.array([[0.0, 0.0], [3.0, 4.0]])
         >>> SquaredDistances(points, points, np.dtype(np.float32)).of(slice(0, 1)).tolist()
         [[0.0, 25.0]]

@@ -17,7 +17,7 @@ def conditional_probabilities(squared: np.ndarray, perplexity: float) -> np.ndar
     Returns:
         n × k; rows sum to 1.
 
-    Example:
+    Examples:
         >>> conditional_probabilities(np.ones((1, 4)), 4).tolist()
         [[0.25, 0.25, 0.25, 0.25]]
     """

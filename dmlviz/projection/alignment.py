@@ -20,7 +20,7 @@ def align(frames: Sequence[np.ndarray], *, scale: bool = False) -> list[np.ndarr
     Raises:
         UserError: For maps of different shapes.
 
-    Example:
+    Examples:
         >>> first = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
         >>> bool(np.allclose(align([first, -first])[1], first, atol=1e-6))
         True

@@ -69,7 +69,7 @@ def intersect_labels(edges: csr_matrix, labels: np.ndarray) -> csr_matrix:
 def fit_ab(min_dist: float, spread: float = 1.0) -> tuple[float, float]:
     """Fit a and b so that 1/(1 + a d^2b) approximates e^((min_dist − d)/spread) beyond min_dist, and 1 below.
 
-    Example:
+    Examples:
         >>> a, b = fit_ab(0.1)
         >>> round(a, 3), round(b, 3)
         (1.577, 0.895)

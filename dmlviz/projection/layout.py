@@ -130,7 +130,7 @@ def project(
         UserError: For input that this method cannot project. Perplexity and neighbors that are too many for n points
             are lowered, with a warning.
 
-    Example:
+    Examples:
         >>> points = np.random.default_rng(0).standard_normal((50, 8))
         >>> project(points).coordinates.shape
         (50, 2)

@@ -56,7 +56,7 @@ class LiveProjection:
     Raises:
         UserError: For another method or engine.
 
-    Example:
+    Examples:
         >>> rows = np.random.default_rng(0).standard_normal((60, 8))
         >>> live = LiveProjection(ProjectionConfig(method="tsne", params={"perplexity": 10}))
         >>> first, second = live.update(rows), live.update(1.1 * rows)

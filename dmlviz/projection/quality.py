@@ -90,7 +90,7 @@ def projection_quality(
     Raises:
         UserError: For fewer than 2 points, or another number of positions than embeddings.
 
-    Example:
+    Examples:
         >>> points = np.random.default_rng(0).standard_normal((50, 2))
         >>> projection_quality(points, points).overall["neighbors_kept"]
         1.0

@@ -98,7 +98,7 @@ class Recording:
     Raises:
         UserError: For labels or images of a wrong shape or type.
 
-    Example:
+    Examples:
         >>> import numpy as np, tempfile
         >>> rng, labels = np.random.default_rng(0), np.arange(40) % 4
         >>> folder = tempfile.mkdtemp()

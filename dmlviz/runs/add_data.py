@@ -64,7 +64,7 @@ def add_data(
     Raises:
         UserError: If it cannot be read; in one sentence that names column and row.
 
-    Example:
+    Examples:
         >>> import pyarrow, tempfile
         >>> table = pyarrow.table({"x": [0.0, 1.0, 4.0], "y": [0.0, 2.0, 1.0], "color": ["red", "blue", "red"]})
         >>> run = add_data(table, runs=tempfile.mkdtemp())

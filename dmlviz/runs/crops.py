@@ -30,7 +30,7 @@ def offsets(count: int, shift: int = 1) -> list[tuple[int, int]]:
     Raises:
         UserError: For another count.
 
-    Example:
+    Examples:
         >>> offsets(9)[:4]
         [(0, 0), (-1, -1), (-1, 0), (-1, 1)]
     """
@@ -44,7 +44,7 @@ def offsets(count: int, shift: int = 1) -> list[tuple[int, int]]:
 def shift(images: np.ndarray, down: int, right: int) -> np.ndarray:
     """Shift images (n × h × w or n × h × w × 3); what comes in at an edge is the edge's own row or column.
 
-    Example:
+    Examples:
         >>> shift(np.array([[[1, 2], [3, 4]]]), 0, 1).tolist()
         [[[1, 1], [3, 3]]]
     """

@@ -74,7 +74,7 @@ class Gallery:
     Args:
         run: A run with a net.
 
-    Example:
+    Examples:
         `Gallery(Runs(folder).find("latest")).add([image], ["smiley"])`
     """
 

@@ -82,7 +82,7 @@ def place(run: Run, images: np.ndarray, names: Sequence[str] = (), projection: P
     Raises:
         UserError: If the run has no net or is not finished, or for images of another size.
 
-    Example:
+    Examples:
         `place(Runs(folder).find("latest"), data.load("fashion_mnist").test.images).overall`
     """
     from dmlviz.runs.embed import CHUNK, embed  # loads torch

@@ -27,7 +27,7 @@ def occlusion_maps(embed: Callable[[np.ndarray], np.ndarray], pair: np.ndarray, 
     Raises:
         UserError: If the net gives NaN or infinity.
 
-    Example:
+    Examples:
         `occlusion_maps(lambda images: embed(run, images), images[[3, 7]])`
     """
     side = pair.shape[1]

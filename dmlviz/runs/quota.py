@@ -153,7 +153,7 @@ def folder_size(path: Path) -> int:
 def format_bytes(size: float) -> str:
     """Return a size as text.
 
-    Example:
+    Examples:
         >>> format_bytes(5_300_000)
         '5.3 MB'
     """

@@ -68,7 +68,7 @@ def threshold(run: Run, false_accept_rate: float = RATE, root: Path | None = Non
         UserError: If there are no validation images, too few pairs to tell so small a rate, or too many of them are
             equally near, as in a collapsed space.
 
-    Example:
+    Examples:
         `threshold(Runs(folder).find("latest"), 0.001).value`
     """
     if not 0 < false_accept_rate < 1:

@@ -19,7 +19,7 @@ _NUMBER = r"^[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?$"
 def safe_cell(value: object) -> object:
     r"""Return a cell's value, a text that a spreadsheet would calculate with an apostrophe in front.
 
-    Example:
+    Examples:
         >>> [safe_cell(value) for value in ("=1+1", "-1.5", -1.5, "@x", "cat")]
         ["'=1+1", '-1.5', -1.5, "'@x", 'cat']
     """

@@ -9,7 +9,7 @@ _CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u
 def one_line(text: str, max_length: int = 80) -> str:
     r"""Put a user's text on one line of at most `max_length` characters, without control and text-direction characters.
 
-    Example:
+    Examples:
         >>> one_line("two\nlines,\x1b[31m no color")
         'two lines, [31m no color'
     """
@@ -21,7 +21,7 @@ def plain_name(text: str) -> str:
 
     Joiners stay, which some scripts and emoji need; bytes that are no text become question marks.
 
-    Example:
+    Examples:
         >>> plain_name("two\nlines\x1b")
         'two lines'
     """
@@ -40,7 +40,7 @@ def _plain(letter: str) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, whose plural has an s if it is not given.
 
-    Example:
+    Examples:
         >>> counted(1, "step"), counted(2000, "step")
         ('1 step', '2,000 steps')
     """

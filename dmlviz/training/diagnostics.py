@@ -33,7 +33,7 @@ class Alarm:
 class TrainingMonitor:
     """Tracks the events of a training and raises and clears alarms.
 
-    Example:
+    Examples:
         >>> from dmlviz.training.events import Failed
         >>> monitor = TrainingMonitor(TrainConfig())
         >>> raised, cleared = monitor.update(Failed(step=7, reason=""))

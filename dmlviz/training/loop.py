@@ -61,7 +61,7 @@ def train(
     Raises:
         UserError: If the config does not fit its data, e.g. too few images of a class.
 
-    Example:
+    Examples:
         >>> config = TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50)
         >>> [type(event).__name__ for event in train(config)]
         ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Embedded', 'Finished']

@@ -44,7 +44,7 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
     Returns:
         The images to train on, those held out, and those of them that snapshots score.
 
-    Example:
+    Examples:
         >>> config = TrainConfig(dataset="digits", images_per_class=4)
         >>> split = split_training_images(config, np.arange(300) % 10)
         >>> len(split.train), len(split.validation)

@@ -2,7 +2,7 @@
 
 Wall-clock of the page, WebGL in software, which is the worst case. `python tests/bench/bench_large_map.py [POINTS]`.
 With `--peer` it installs regl-scatterplot by npm in a temporary folder, moves the camera over the same points in both,
-and writes the frames a second to docs/MAPS.md: `--peer [POINTS …]`.
+and writes the frames a second to docs/NUMBERS.md: `--peer [POINTS …]`.
 """
 
 import argparse
@@ -31,7 +31,7 @@ PAN_S = 3.0
 SIZES = (10_000, 60_000, 250_000, 1_000_000)
 PEER = ["regl-scatterplot@1.16.0", "regl@2", "pub-sub-es@3"]
 ROOT = Path(__file__).parents[2]
-COSTS = ROOT / "docs" / "MAPS.md"
+COSTS = ROOT / "docs" / "NUMBERS.md"
 BEGIN, END = "<!-- bench_large_map.py --peer writes from here -->\n", "<!-- frames to here -->"
 HEAD = """
 | points | dmlviz | dmlviz, all points always | regl-scatterplot |

@@ -1,7 +1,7 @@
 """Maps of 10,000 × 64 embeddings of MNIST: ours against scikit-learn, openTSNE, umap-learn and pacmap.
 
 `python tests/bench/bench_projection.py` compares the methods (ten minutes, most of them the peers'), `--peers` writes
-the table of cost against n in docs/MAPS.md instead, `--only tsne,umap,pacmap` picks parts, `--only quality` compares
+the table of cost against n in docs/NUMBERS.md instead, `--only tsne,umap,pacmap` picks parts, `--only quality` compares
 our compiled loops with our torch loops on six sets. Every map is drawn in a
 process of its own with one thread, after a small one; times are that process's CPU seconds, so that a busy machine
 disturbs both sides alike. Quality is asserted before time. scikit-learn would use every core by default: against it the
@@ -247,7 +247,7 @@ def bench_faithfulness(points: np.ndarray, labels: np.ndarray, folder: Path, rou
     asked(taken <= 2, "2 s")
 
 
-COSTS = Path(__file__).parents[2] / "docs" / "MAPS.md"
+COSTS = Path(__file__).parents[2] / "docs" / "NUMBERS.md"
 QUALITY_POINTS = 3_000
 SIZES = (2_000, 10_000, 60_000, 250_000)
 WARM_UP = {"umap-learn": 5_000}  # points of the first call, of which it compiles all that it needs

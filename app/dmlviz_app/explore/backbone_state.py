@@ -199,7 +199,7 @@ def progress_text(status: FeaturesStatus) -> str:
 def duration(seconds: float) -> str:
     """Return a time in its largest unit, rounded up.
 
-    Example:
+    Examples:
         >>> duration(4.2), duration(200), duration(9000)
         ('5 s', '4 min', '2.5 h')
     """

@@ -136,7 +136,7 @@ def _show_progress(services: Services) -> None:
 def without_flags(text: str) -> str:
     """Return a message about files in which what a page has no field for is said of the file, not of an option.
 
-    Example:
+    Examples:
         >>> without_flags("No column is a label (choose one with --label).")
         'No column is a label (choose one by naming it “label”).'
     """

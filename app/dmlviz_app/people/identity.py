@@ -99,7 +99,7 @@ class AccessSettings:
         """The identification of people, in one sentence."""
         if self.user_header:
             return f"People are identified by the header {self.user_header} of the proxy."
-        return "Each browser has its own runs and data (docs/PEOPLE.md)."
+        return "Each browser has its own runs and data (`dmlviz docs PEOPLE`)."
 
 
 def access_settings(

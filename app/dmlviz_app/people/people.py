@@ -123,7 +123,7 @@ def login_id(login: str) -> str:
     like. All else is compared exactly: Unicode's own rules make look-alikes equal (K is the Kelvin sign, ß is ss),
     and a proxy may give these to different people.
 
-    Example:
+    Examples:
         >>> login_id("Ada@Example.org")
         'login:ada@example.org'
     """
@@ -198,9 +198,9 @@ def read_people(path: Path | None, has_login: bool) -> People:
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}); choose another file with --people.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not valid TOML ({error}); see docs/PEOPLE.md for an example.") from None
+        raise UserError(f"{path} is not valid TOML ({error}); `dmlviz docs PEOPLE` shows an example.") from None
     except ValidationError as error:
-        raise UserError(f"{path}: {complaint(error)}; see docs/PEOPLE.md for an example.") from None
+        raise UserError(f"{path}: {complaint(error)}; `dmlviz docs PEOPLE` shows an example.") from None
     limits = dict(DEFAULT_LIMITS)
     for name, table in file.limits.items():
         role = _role(name, path, "limits")

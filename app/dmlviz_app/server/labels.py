@@ -14,7 +14,7 @@ def unique_labels(options: Iterable[Hashable], text: Callable[[Any], str]) -> di
 
     Streamlit finds the option that was chosen by its label; of two with the same one it always takes the last.
 
-    Example:
+    Examples:
         >>> unique_labels(["custom-66282fd0", "custom-0b9a77e1", "mnist"], lambda name: "Gray" if "-" in name else name)
         {'custom-66282fd0': 'Gray (66282f)', 'custom-0b9a77e1': 'Gray (0b9a77)', 'mnist': 'mnist'}
     """

@@ -87,7 +87,7 @@ def configure_logs(log_format: LogFormat = "text", log_level: LogLevel = "info")
 def pseudonym(person: str) -> str:
     """Return what the log calls a person: the same each time, and not the cookie or the e-mail.
 
-    Example:
+    Examples:
         >>> pseudonym("ada@school.example")
         '0923909b'
     """

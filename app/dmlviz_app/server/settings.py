@@ -1,4 +1,4 @@
-"""The settings of the server, declared once: options, environment variables, help and the table of docs/HOSTING.md."""
+"""The settings of the server, declared once: options, environment variables and help."""
 
 import re
 from functools import cached_property
@@ -118,7 +118,7 @@ class Settings(BaseSettings):
         "each browser has its own runs and data; the default if others can reach the address",
         option="--shared/--not-shared",
     )
-    people: Path | None = _setting(None, "roles and limits of people, as TOML (docs/PEOPLE.md)", metavar="FILE")
+    people: Path | None = _setting(None, "roles and limits of people, as TOML (`dmlviz docs PEOPLE`)", metavar="FILE")
     user_header: str = _setting(
         "",
         "header in which the proxy names the person, e.g. X-Forwarded-User; needs --forwarded-allow-ips",

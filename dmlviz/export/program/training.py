@@ -60,7 +60,7 @@ def training_program(config: TrainConfig) -> TrainingProgram:
     Raises:
         UserError: If a page cannot do it, with the reason.
 
-    Example:
+    Examples:
         >>> config = TrainConfig(dataset="digits", net="linear", embedding_dim=2, loss="triplet", miner="batch_hard")
         >>> program = training_program(config)
         >>> program.objective.described["outputs"].keys() >= {"loss", "gradient"}

@@ -34,7 +34,7 @@ def folds(classes: int) -> list[tuple[list[int], list[int]]]:
     Args:
         classes: Number of classes; their second half is for the test.
 
-    Example:
+    Examples:
         >>> folds(16)[1]
         ([0, 1, 4, 5, 6, 7], [2, 3])
     """

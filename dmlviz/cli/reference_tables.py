@@ -2,9 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from dmlviz.catalog.backbones import BACKBONES
+from dmlviz.catalog.export_formats import FORMATS
+from dmlviz.catalog.metrics import METRICS
+from dmlviz.catalog.parameters import Catalog
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.cli.main import command_named
 from dmlviz.cli.options import option_help
 from dmlviz.cli.train import CATALOGS
@@ -20,18 +26,30 @@ def generated(markdown: str) -> str:
     return MARK.sub(lambda found: "\n".join(TABLES[found[1]]()), markdown)
 
 
-def _commands() -> Iterator[str]:
+def command_pages() -> dict[str, str]:
+    """Return a page for each command, by its path below docs/."""
+    pages = {}
     for name in commands():
         command = command_named(name)
-        yield from _command(f"dmlviz {name}", command)
+        lines = [*_command(f"dmlviz {name}", command, "#")]
         for word, subcommand in getattr(command, "commands", {}).items():
-            yield from _command(f"dmlviz {name} {word}", subcommand)
+            lines += _command(f"dmlviz {name} {word}", subcommand, "##")
+        pages[f"catalog/command/{name}.md"] = "\n".join(lines)
+    return pages
 
 
-def _command(name: str, command: Any) -> Iterator[str]:
+def _commands() -> Iterator[str]:
+    sentences = ((name, (command_named(name).help or "").split("\n\n")[0]) for name in commands())
+    yield from table(
+        ("command", "what it does"),
+        ((f"[`dmlviz {name}`](catalog/command/{name}.md)", text.replace("\b", "")) for name, text in sentences),
+    )
+
+
+def _command(name: str, command: Any, heading: str) -> Iterator[str]:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [each for each in command.params if each.param_type_name == "option"]
-    yield f"### {name}\n"
+    yield f"{heading} {name}\n"
     yield f"`{' '.join([name, *(each.metavar or each.name.upper() for each in arguments)])}`\n"
     yield (command.help or "").replace("\b", "")
     words = (f"{', '.join([*each.opts, *each.secondary_opts])} {each.metavar or ''}".strip() for each in options)
@@ -69,8 +87,36 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     yield ""
 
 
+def _formats() -> Iterator[str]:
+    rows = ((f"`--format {name}`", spec.title, spec.summary) for name, spec in FORMATS.items())
+    yield from table(("option", "file", "what is in it"), rows)
+
+
+def _backbones() -> Iterator[str]:
+    rows = (
+        (f"`{name}`", f"{spec.dimensions:,}", f"{len(spec.blocks)}", f"{spec.library}'s `{spec.weights}`")
+        for name, spec in BACKBONES.items()
+    )
+    yield from table(("backbone", "features", "blocks", "weights"), rows)
+
+
+def _margin_ratio() -> Iterator[str]:
+    file = Path(__file__).resolve().parents[2] / "examples" / "margin_ratio_loss.py"
+    yield f"```python\n{file.read_text()}```" if file.exists() else ""  # the repository has it, a wheel does not
+
+
+def _listed(catalog: Catalog[Any]) -> Callable[[], Iterator[str]]:
+    rows = [(f"{spec.title} `{name}`", spec.summary) for name, spec in catalog.items()]
+    return lambda: table(("name", "what it is"), rows)
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "backbones": _backbones,
     "commands": _commands,
+    "formats": _formats,
+    "margin_ratio": _margin_ratio,
+    "projections": _listed(PROJECTIONS),
+    "scores": _listed(METRICS),
     "training": _fields(TrainConfig, FIELDS),
     "projection": _fields(ProjectionConfig),
 }
