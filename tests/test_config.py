@@ -49,6 +49,7 @@ def test_every_field_changes_the_id() -> None:
         "weight_decay": 0.5,
         "decay_epochs": 5,
         "decay_factor": 0.5,
+        "warmup_steps": 7,
         "steps": 77,
         "max_seconds": 77,
         "seed": 77,

@@ -58,6 +58,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"dataset": "custom-000000000000000c", "net": "mlp", "unfrozen_blocks": 2, "frozen_batch_norm": True},
     {"miner": "all_pairs"},
     {"decay_epochs": 3},
+    {"warmup_steps": 600},
     {"augmentation": {"hue": 0.2}},
     {"net": "protonet", "frozen_batch_norm": True},
     {"net": "protonet", "frozen_batch_norm": True},

@@ -389,6 +389,10 @@ RULES = (
         gives_way=("decay_epochs", "decay_factor"),
         to=("schedule",),
     ),
+    Rule(
+        lambda s: s.steps and s.warmup_steps >= s.steps,
+        "The warm-up ends before the training; got warmup_steps = {warmup_steps} of {steps} steps: use fewer.",
+    ),
     Rule(lambda s: s.corrections, gives_way=("corrections",), to=("dataset",)),  # of the other images
     Rule(lambda s: _is_over(s, "images_per_class"), gives_way=("images_per_class",), to=("dataset",)),
     Rule(lambda s: _is_over(s, "batch_size"), gives_way=("batch_size",), to=("dataset",)),

@@ -86,7 +86,7 @@ class TrainConfig(TrainFields):
         {
             *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
             *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm", "second_labels"),
-            *("decay_epochs", "decay_factor", "memory", "prefixes"),
+            *("decay_epochs", "decay_factor", "warmup_steps", "memory", "prefixes"),
         }
     )
 

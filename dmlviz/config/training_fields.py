@@ -137,6 +137,9 @@ class TrainFields(Config):
     decay_factor: float = Field(
         default=0.1, gt=0, le=1, description="what the learning rate is multiplied with where it falls in steps"
     )
+    warmup_steps: int = Field(
+        default=0, ge=0, le=1_000_000, description="first steps, in which the learning rate rises to its value"
+    )
     momentum: float = Field(default=0.9, ge=0, lt=1, description="momentum of SGD")
     weight_decay: float = Field(default=0.0, ge=0, le=1, description="weight decay")
     steps: Annotated[int, AfterValidator(_coerce_steps)] = Field(

@@ -9,7 +9,15 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, Optimizer, RMSprop
-from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler, PolynomialLR, StepLR
+from torch.optim.lr_scheduler import (
+    ChainedScheduler,
+    ConstantLR,
+    CosineAnnealingLR,
+    LinearLR,
+    LRScheduler,
+    PolynomialLR,
+    StepLR,
+)
 
 from dmlviz.config import TrainConfig
 from dmlviz.ops.pairwise import gradients_may_overflow
@@ -72,7 +80,11 @@ def build_optimizer(
 
 def build_schedule(config: TrainConfig, optimizer: Optimizer, train_images: int) -> LRScheduler:
     """Return the learning-rate schedule of a config for so many training images; step it once per batch."""
-    return _SCHEDULES[config.schedule](optimizer, config, train_images)
+    schedule = _SCHEDULES[config.schedule](optimizer, config, train_images)
+    if not config.warmup_steps:
+        return schedule
+    first = 1 / (config.warmup_steps + 1)
+    return ChainedScheduler([LinearLR(optimizer, first, total_iters=config.warmup_steps), schedule])
 
 
 FIRST_SCALE = 1024.0  # torch begins with 65,536, which the first gradients of a loss of embeddings often exceed

@@ -24,12 +24,13 @@ def config(**fields):
     return TrainConfig(dataset="digits", steps=STEPS, **fields)
 
 
+@pytest.mark.parametrize("warmup", [0, 1, 12])
 @pytest.mark.parametrize("schedule", RATES)
-def test_the_learning_rate_follows_the_schedule(schedule):
+def test_the_learning_rate_follows_the_schedule_after_a_warm_up(schedule, warmup):
     more = (
         {"schedule": "step", "decay_epochs": 2, "decay_factor": 0.5} if schedule == "epochs" else {"schedule": schedule}
     )
-    settings = config(**more, optimizer="sgd", learning_rate=0.5)
+    settings = config(**more, optimizer="sgd", learning_rate=0.5, warmup_steps=warmup)
     optimizer = build_optimizer(settings, nn.Linear(2, 2), nn.Module())
     learning_rate = build_schedule(settings, optimizer, 700)
     rates = []
@@ -37,7 +38,8 @@ def test_the_learning_rate_follows_the_schedule(schedule):
         rates.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
         learning_rate.step()
-    assert rates == pytest.approx([0.5 * RATES[schedule](step) for step in range(STEPS)], abs=1e-12)
+    rising = [min(1.0, (step + 1) / (warmup + 1)) for step in range(STEPS)]
+    assert rates == pytest.approx([0.5 * RATES[schedule](step) * rising[step] for step in range(STEPS)], abs=1e-9)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("adam", "Adam"), ("sgd", "SGD"), ("rmsprop", "RMSprop")])

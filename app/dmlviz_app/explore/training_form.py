@@ -257,7 +257,8 @@ class _Form:
         self.row("optimizer", "learning_rate")
         self.row("steps", "schedule")
         self.row("decay_epochs", "decay_factor")
-        self.row("weight_decay", "seed")
+        self.row("warmup_steps", "weight_decay")
+        self.field("seed")
 
 
 def _say_what_is_missing() -> None:
