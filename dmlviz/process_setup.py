@@ -15,6 +15,13 @@ import select
 import stat
 import sys
 from pathlib import Path
+from typing import IO
+
+try:
+    import fcntl
+    import resource
+except ImportError:  # Windows
+    fcntl = resource = None  # type: ignore[assignment]
 
 # For a process that has not started yet: libraries read these when they are imported.
 ONE_THREAD_ENV = dict.fromkeys(
@@ -23,6 +30,7 @@ ONE_THREAD_ENV = dict.fromkeys(
 )
 NICENESS = 10
 NICENESS_VARIABLE = "DMLVIZ_NICENESS"  # in the environment: another niceness for workers
+_FAR_BYTE = 1 << 30  # on Windows a locked byte cannot be read, so it is one beyond any content
 MOST_FILES, MOST_FILES_MACOS = 65_536, 10_240  # where the system names no limit; macOS refuses more than its own
 OOM_SCORE = 500  # of -1000 (never killed) to 1000 (killed first)
 
@@ -37,6 +45,22 @@ def limit_to_one_thread() -> None:
 
     torch.set_num_threads(1)
     limit_faiss_to_one_thread()
+
+
+def try_lock(file: IO[bytes], shared: bool = False) -> None:
+    """Lock an open file for this process, or with others; raise OSError where another has locked it."""
+    if fcntl is not None:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        return
+    import msvcrt  # has no shared lock: two simultaneous checks may see each other
+
+    file.seek(_FAR_BYTE)
+    msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+
+def ask_to_stop_by_signal() -> bool:
+    """Return whether a process can be asked to stop by a signal; on Windows it would be ended at once."""
+    return fcntl is not None
 
 
 def limit_faiss_to_one_thread() -> None:
@@ -69,10 +93,8 @@ def exit_when_closed(pipe: int) -> None:
     It does so even while a library keeps Python from running, as an import of torch does for seconds. No process may
     write into the pipe from here on: that would end the process, too.
     """
-    if sys.platform != "linux":
+    if fcntl is None or sys.platform != "linux":
         return
-    import fcntl
-
     if stat.S_ISFIFO(os.fstat(pipe).st_mode):
         fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())  # SIGIO is left alone, and its default is to end
         fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
@@ -82,9 +104,7 @@ def exit_when_closed(pipe: int) -> None:
 
 def open_files() -> tuple[int, int] | None:
     """Return how many files this process may have open, and up to how many it may raise that; None on Windows."""
-    try:
-        import resource
-    except ImportError:
+    if resource is None:
         return None
     return resource.getrlimit(resource.RLIMIT_NOFILE)
 
@@ -94,8 +114,6 @@ def raise_open_files() -> None:
     limits = open_files()
     if limits is None:
         return
-    import resource
-
     soft, hard = (MOST_FILES if limit == resource.RLIM_INFINITY else limit for limit in limits)
     for wanted in (min(hard, MOST_FILES), min(hard, MOST_FILES_MACOS)):
         if wanted > soft:
@@ -109,9 +127,9 @@ def limit_further_resources(cpu_seconds: int, memory_bytes: int) -> None:
 
     Mapped files do not count.
     """
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
+    if resource is None:
+        return
+    with contextlib.suppress(OSError, ValueError):
         used = resource.getrusage(resource.RUSAGE_SELF)
         seconds = math.ceil(used.ru_utime + used.ru_stime) + cpu_seconds
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

@@ -163,8 +163,8 @@ def pages(browser: Browser, url: str, school: str, folder: str, names: list[str]
         if name not in names and "pages" not in names:
             continue
         both = Image.new("RGB", (2 * PAGE_WIDTH, round(PAGE_WIDTH * WINDOW["height"] / WINDOW["width"])))
-        themes: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
-        for number, theme in enumerate(themes):
+        for number in range(2):
+            theme: Literal["light", "dark"] = "dark" if number else "light"
             context = browser.new_context(viewport=WINDOW, reduced_motion="reduce", color_scheme=theme)
             context.add_init_script('if (location.protocol === "http:") localStorage.setItem("dmlviz.visited", "yes")')
             page = context.new_page()

@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 from catalog_pages import catalog_pages, style_sheet
+from PIL import Image
 
 from dmlviz.cli.docs import PARTS
 from dmlviz.cli.reference_tables import generated
@@ -78,7 +79,8 @@ def _moved(source: Path, files: dict[str, str | bytes]) -> str:
     )
     markdown = LINK.sub(link, source.read_text(encoding="utf-8"))
     markdown = markdown.replace("<!-- playground -->", "- No time? [Train in this tab](try/playground/index.html).")
-    return generated(markdown.replace("<!-- gallery -->", "\n".join(played)))
+    bundled = "\n\n[The libraries in them](LICENSES.txt)"
+    return generated(markdown.replace("<!-- gallery -->", "\n".join(played) + bundled))
 
 
 @cache
@@ -109,8 +111,20 @@ def main() -> None:
         settings = Path(folder) / "mkdocs.yml"
         settings.write_text(yaml.safe_dump(_settings(), sort_keys=False))
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict", "-f", settings], check=True)
+        _add_social_picture(Path(folder) / "html")
         shutil.rmtree(chosen.site, ignore_errors=True)
         shutil.move(Path(folder) / "html", chosen.site)
+
+
+def _add_social_picture(site: Path) -> None:
+    """Let links to the pages show a picture, where their address is known: the app in the light theme."""
+    if address := os.environ.get("SITE_URL", ""):
+        both = Image.open(ROOT / "assets" / "pages" / "explore.webp")
+        both.crop((0, 0, both.width // 2, both.height)).save(site / "assets" / "social.png", optimize=True)
+        card = f'<meta property="og:image" content="{address}assets/social.png">'
+        for page in site.rglob("*.html"):
+            if page.relative_to(site).parts[0] not in ("gallery", "try"):
+                page.write_text(page.read_text().replace("</head>", f"{card}</head>", 1))
 
 
 def _settings() -> dict[str, Any]:

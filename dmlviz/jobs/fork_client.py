@@ -53,7 +53,8 @@ def start(arguments: list[str], errors: IO[bytes]) -> Process:
         arguments: Its command line.
         errors: The file that gets its standard error.
     """
-    return _fork_server().fork(arguments, errors) if sys.platform == "linux" else launch(arguments, errors)
+    forks = sys.platform == "linux" and hasattr(os, "fork")
+    return _fork_server().fork(arguments, errors) if forks else launch(arguments, errors)
 
 
 def launch(arguments: list[str], errors: IO[bytes]) -> Process:

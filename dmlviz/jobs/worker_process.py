@@ -11,6 +11,7 @@ from typing import Any
 
 from dmlviz.jobs import fork_client
 from dmlviz.jobs.placement import EventQueue, WorkerEvent
+from dmlviz.process_setup import ask_to_stop_by_signal
 
 KILLED = "The worker was killed (signal 9): most likely out of memory."
 
@@ -59,8 +60,11 @@ class WorkerProcess:
 
     def terminate(self) -> None:
         """Ask it to stop between two batches."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.terminate()
+        with contextlib.suppress(ProcessLookupError, BrokenPipeError):
+            if ask_to_stop_by_signal():
+                self._process.terminate()
+            else:
+                self.send({"stop": True})
 
     def kill(self) -> None:
         """Kill it."""

@@ -2,28 +2,14 @@
 
 import errno
 import os
-import sys
 import time
 from pathlib import Path
 from typing import IO
 
 from dmlviz.errors import DamagedFileError
+from dmlviz.process_setup import try_lock
 from dmlviz.storage.disk_space import writing
 from dmlviz.storage.regular_file import open_regular
-
-if sys.platform == "win32":
-    import msvcrt
-
-    _FAR_BYTE = 1 << 30  # on Windows a locked byte cannot be read, so it is one beyond any content
-
-    def _try_lock(file: IO[bytes], shared: bool) -> None:
-        file.seek(_FAR_BYTE)  # msvcrt has no shared lock: two simultaneous checks of `locked` may see each other
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _try_lock(file: IO[bytes], shared: bool) -> None:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 class FileLock:
@@ -71,7 +57,7 @@ class FileLock:
 
 def _locks(file: IO[bytes], shared: bool = False) -> bool:
     try:
-        _try_lock(file, shared)
+        try_lock(file, shared)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False

@@ -60,6 +60,7 @@ class ParentChannel:
 
     def __init__(self) -> None:
         self.orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.stop = StopFlag(lambda: self.send(stopping=True))
         # The output of libraries must not mix with the answers.
         self._answers = os.fdopen(os.dup(1), "w", buffering=1)
         os.dup2(2, 1)
@@ -79,7 +80,11 @@ class ParentChannel:
         while data := os.read(0, 1 << 16):
             *lines, partial_line = (partial_line + data).split(b"\n")
             for line in lines:
-                self.orders.put(json.loads(line))
+                order = json.loads(line)
+                if "stop" in order:  # where there are no signals
+                    self.stop.on_signal()
+                else:
+                    self.orders.put(order)
         os._exit(1)
 
 
@@ -129,7 +134,7 @@ def _work(
     data_root: Path | None,
     datasets: dict[str, Any],
 ) -> None:
-    stop = StopFlag(lambda: parent.send(stopping=True))
+    stop = parent.stop
     signal.signal(signal.SIGTERM, stop.on_signal)
     exit_when_closed(0)
     try:
