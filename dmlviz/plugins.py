@@ -103,7 +103,15 @@ def miner(
 ) -> Callable[[F], F]:
     """Declare a miner: a function of a `dmlviz.miners.base.MinerBatch` that returns `Pairs` or `Triplets`.
 
-    `tuple_kind` is "pairs" or "triplets"; `fields` are further ones of `dmlviz.catalog.miners.MinerSpec`.
+    Args:
+        title: Its name for a person.
+        summary: One sentence.
+        tuple_kind: "pairs" or "triplets".
+        parameters: Its options.
+        **fields: Further fields of `dmlviz.catalog.miners.MinerSpec`.
+
+    Returns:
+        A decorator that registers the function under its name.
     """
     if tuple_kind not in ("pairs", "triplets"):
         raise UserError(f'A miner makes "pairs" or "triplets"; got tuple_kind={tuple_kind!r}.')
@@ -170,6 +178,14 @@ def net(*, title: str, summary: str, **fields: Any) -> Callable[[F], F]:
     """Declare a net: a function of `channels, size, embedding_dim` that returns a `torch.nn.Module`.
 
     The module takes images (n × channels × size × size, float) and returns embeddings (n × embedding_dim).
+
+    Args:
+        title: Its name for a person.
+        summary: One sentence.
+        **fields: Further fields of `dmlviz.catalog.nets.NetSpec`.
+
+    Returns:
+        A decorator that registers the function under its name.
     """
     return _declare(NETS, NetSpec, title=title, summary=summary, **fields)
 
@@ -181,6 +197,18 @@ def dataset(
 
     The first pair is for training, the second for testing: images (n × size × size, or × 3 for `channels=3`, uint8)
     and labels (n, whole numbers from 0). `mean` and `std` are those of the training pixels, scaled to [0, 1].
+
+    Args:
+        title: Its name for a person.
+        summary: One sentence.
+        classes: Names of the classes, in the order of the labels.
+        size: Side of the square images, in pixels.
+        mean: Of the training pixels, scaled to [0, 1].
+        std: Their standard deviation.
+        **fields: Further fields of `dmlviz.catalog.dataset_spec.DatasetSpec`.
+
+    Returns:
+        A decorator that registers the function under its name.
     """
     facts: dict[str, Any] = {"classes": tuple(classes), "size": size, "mean": mean, "std": std}
     return _declare(DATASETS, DatasetSpec, title=title, summary=summary, **facts, **fields)
@@ -190,6 +218,14 @@ def metric(*, title: str, summary: str, **fields: Any) -> Callable[[F], F]:
     """Declare a metric: a function of embeddings (n × d) and class ids (n), as NumPy arrays, that returns a number.
 
     It is computed at every snapshot, so it should take milliseconds for a thousand images.
+
+    Args:
+        title: Its name for a person.
+        summary: One sentence.
+        **fields: Further fields of `dmlviz.catalog.metrics.MetricSpec`.
+
+    Returns:
+        A decorator that registers the function under its name.
     """
     declare = _declare(METRICS, MetricSpec, title=title, summary=summary, **{"family": FAMILY} | fields)
 
@@ -228,6 +264,9 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
 
     `files` are added to DMLVIZ_PLUGINS, so that processes started later load them too. Raises UserError, in one
     sentence, for a plug-in that cannot be loaded.
+
+    Args:
+        files: Paths of Python files.
     """
     from_environment = [path for path in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if path]
     paths = list(dict.fromkeys([*from_environment, *(str(Path(file).expanduser().resolve()) for file in files)]))

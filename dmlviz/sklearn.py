@@ -56,7 +56,15 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     embedding_: np.ndarray
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the map of X (n × d). Labels y (n) are used by a supervised UMAP alone; -1, None, NaN: unknown."""
+        """Draw the map of X (n × d). Labels y (n) are used by a supervised UMAP alone; -1, None, NaN: unknown.
+
+        Args:
+            X: n × d.
+            y: n labels.
+
+        Returns:
+            Itself.
+        """
         X = validate_data(self, _rows(X), dtype=_FLOATS, ensure_min_samples=2)
         dims = _checked(self, _MAP)["n_components"]
         config = ProjectionConfig(
@@ -81,7 +89,11 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the positions (m × n_components, float32) of X (m × d) on the map, which stays as it is."""
+        """Return the positions (m × n_components, float32) of X (m × d) on the map, which stays as it is.
+
+        Args:
+            X: m × d.
+        """
         check_is_fitted(self)
         return self.projection_.place(validate_data(self, _rows(X), dtype=_FLOATS, reset=False)) @ self.axes_
 
@@ -246,6 +258,13 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         """Train the net on X (n × d) with labels y (n whole numbers or texts), two classes or more.
 
         Raises UserError for a parameter out of its range, or labels of another kind.
+
+        Args:
+            X: n × d.
+            y: n labels.
+
+        Returns:
+            Itself.
         """
         import torch
         from torch import nn
@@ -289,7 +308,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the embeddings (m × n_components) of X (m × d), with the type of X."""
+        """Return the embeddings (m × n_components) of X (m × d), with the type of X.
+
+        Args:
+            X: m × d.
+        """
         check_is_fitted(self)
         return self._transform(validate_data(self, _rows(X), dtype=_FLOATS, reset=False))
 
@@ -301,12 +324,20 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         return embeddings.numpy().astype(X.dtype)  # type: ignore[no-any-return]
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class (m) for which the nearest training rows of each row of X (m × d) vote."""
+        """Return the class (m) for which the nearest training rows of each row of X (m × d) vote.
+
+        Args:
+            X: m × d.
+        """
         shares = self.predict_proba(X)
         return self.classes_[shares.argmax(axis=1)]  # type: ignore[no-any-return]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the share of each class (m × classes) among the nearest training rows of each row of X (m × d)."""
+        """Return the share of each class (m × classes) among the nearest training rows of each row of X (m × d).
+
+        Args:
+            X: m × d.
+        """
         check_is_fitted(self)
         X = validate_data(self, _rows(X), dtype=_FLOATS, reset=False)
         return self.neighbors_.predict_proba(self._transform(X))  # type: ignore[no-any-return]

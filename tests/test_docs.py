@@ -3,8 +3,10 @@
 import ast
 import doctest
 import importlib
+import inspect
 import json
 import os
+import pydoc
 import re
 import shlex
 import shutil
@@ -394,3 +396,30 @@ def test_a_message_that_points_to_a_page_names_one_that_dmlviz_docs_opens():
         found |= set(re.findall(r"dmlviz docs ([A-Z]\w+)", code))
     assert found
     assert found <= parts
+
+
+def of_the_reference() -> dict[str, Any]:
+    """The functions and methods that the API reference shows, by name."""
+    hidden = re.compile(re.search(r'"!(\^\([^"]+)"', (ROOT / "mkdocs.yml").read_text())[1])
+    named = re.findall(r"^::: (\S+)", (ROOT / "docs" / "REFERENCE.md").read_text(), re.MULTILINE)
+    found, shown = [(name, pydoc.locate(name)) for name in named], {}
+    for name, thing in found:  # grows by what is in modules and classes
+        if inspect.ismodule(thing) or inspect.isclass(thing):
+            own = {key: getattr(thing, key) for key in vars(thing) if not key.startswith("_") and not hidden.match(key)}
+            home = thing.__name__ if inspect.ismodule(thing) else thing.__module__
+            found += [(f"{name}.{key}", each) for key, each in own.items() if getattr(each, "__module__", "") == home]
+        elif inspect.isroutine(thing):
+            shown[name] = inspect.unwrap(thing)
+    return shown
+
+
+def test_the_reference_says_of_every_function_what_it_takes_and_returns():
+    shown = of_the_reference()
+    assert len(shown) > 60
+    for name, function in shown.items():
+        text, signature = inspect.getdoc(function) or "", inspect.signature(function)
+        told = text.partition("Args:\n")[2].partition("\n\n")[0]
+        for parameter in {*signature.parameters} - {"self", "cls"}:
+            assert re.search(rf"\b{parameter}\b", told), f"{name}: {parameter}"
+        if signature.return_annotation not in (None, "None"):
+            assert re.search(r"^(Return|Yield)|(Returns|Yields):", text), name

@@ -295,22 +295,45 @@ def parameter(name: str, *, like: str = "", **fields: Any) -> Parameter:
 
 
 def margin(default: float, text: str, *, name: str = "margin", minimum: float = 0, maximum: float = 100) -> Parameter:
-    """Return a parameter for a margin on a distance or a cosine."""
+    """Return a parameter for a margin on a distance or a cosine.
+
+    Args:
+        default: Its value where none is given.
+        text: What it does, for a person.
+        name: Its name.
+        minimum: The smallest value.
+        maximum: The largest value.
+    """
     return parameter(name, like="margin", default=float(default), minimum=minimum, maximum=maximum, help=text)
 
 
 def scale(default: float, text: str, *, name: str = "scale", maximum: float = 1000) -> Parameter:
-    """Return a parameter for a positive factor on a score."""
+    """Return a parameter for a positive factor on a score.
+
+    Args:
+        default: Its value where none is given.
+        text: What it does, for a person.
+        name: Its name.
+        maximum: The largest value.
+    """
     return parameter(name, like="scale", default=float(default), maximum=maximum, help=text)
 
 
 def distance(default: str = "euclidean") -> Parameter:
-    """Return a parameter for the distance inside the hinge."""
+    """Return a parameter for the distance inside the hinge.
+
+    Args:
+        default: The distance where none is chosen.
+    """
     return parameter("distance", like="distance", default=default)
 
 
 def reduction(default: str = "mean") -> Parameter:
-    """Return a parameter for the reduction of a batch's terms to one number."""
+    """Return a parameter for the reduction of a batch's terms to one number.
+
+    Args:
+        default: The reduction where none is chosen.
+    """
     return parameter("reduction", like="reduction", default=default)
 
 

@@ -36,7 +36,9 @@ nav a { display: block; padding: .1rem 0; text-decoration: none }
 nav b { display: block; margin-top: .8rem }
 main { margin-left: 17rem; max-width: 54rem; padding: 1rem 2rem }
 section + section { margin-top: 4rem; border-top: 1px solid var(--line) }
+main { overflow-wrap: anywhere }
 pre { overflow: auto; padding: .8rem; background: #8881 }
+pre code { overflow-wrap: normal }
 table { display: block; overflow: auto; border-collapse: collapse }
 td, th { padding: .2rem .6rem; border: 1px solid var(--line); text-align: left; vertical-align: top }
 img { max-width: 100% }

@@ -128,6 +128,9 @@ class TrainConfig(TrainFields):
         With a new loss, fields at the old loss's recommended values take the new one's, and a miner that the new loss
         does not accept is dropped. Parameters are dropped with the loss or miner that they belong to. With and without
         labels other values are recommended, too.
+
+        Args:
+            **changes: Fields with their new values.
         """
         changed = {name for name, value in changes.items() if getattr(self, name, None) != value}
         fields = self.model_dump(mode="json")

@@ -24,10 +24,16 @@ def build(
 ) -> "Loss":
     """Return the loss `name` as a module: `loss(embeddings, labels, tuples=None) -> scalar`, its `.active` beside it.
 
-    `embedding_dim` and `num_classes` are for losses with weights of their own, which `seed` draws.
-    `num_second_classes` is for a sum whose second loss sees labels of its own (`LabeledBatch.add_labels`).
-    `reduction="none"` gives a vector of the loss's terms instead of a scalar; it is for study, so no declaration
-    offers it. Raises UserError.
+    Args:
+        name: One of `LOSSES`; `LOSSES[name].parameters` lists its parameters.
+        embedding_dim: Dimensions of the embeddings, for losses with weights of their own.
+        num_classes: Number of classes, for the same losses; others take none.
+        num_second_classes: For a sum whose second loss sees labels of its own (`LabeledBatch.add_labels`).
+        seed: Draws these weights.
+        **params: Parameters of the loss; `reduction="none"` gives its terms instead of a scalar.
+
+    Raises:
+        UserError: For an unknown name or parameter, a value out of range, or a size that is missing.
     """
     declaration = LOSSES[name]
     sizes: dict[str, Any] = {"embedding_dim": embedding_dim, "num_classes": num_classes, "seed": seed}

@@ -95,11 +95,21 @@ class Loss(nn.Module):
         return self._last_parts
 
     def terms(self, batch: LossBatch) -> LossParts:
-        """Return the terms of a batch, or several terms and scalars."""
+        """Return the terms of a batch, or several terms and scalars.
+
+        Args:
+            batch: Distances, masks and embeddings of a batch.
+        """
         raise NotImplementedError
 
     def batch(self, embeddings: Tensor, labels: Any, tuples: Pairs | Triplets | None = None) -> LossBatch:
-        """Return what `terms` sees of n × d embeddings with n labels; raise UserError as a call does."""
+        """Return what `terms` sees of n × d embeddings with n labels; raise UserError as a call does.
+
+        Args:
+            embeddings: n × d, float.
+            labels: n whole numbers.
+            tuples: Those of a miner; all of the batch when None.
+        """
         check_tuples(tuples, len(embeddings))
         return LossBatch(LabeledBatch(embeddings, labels), self._accepted(tuples))
 
@@ -113,6 +123,11 @@ class Loss(nn.Module):
 
         Raises UserError for wrong shapes, labels that are no whole numbers, tuples of the wrong kind or of
         another batch.
+
+        Args:
+            embeddings: n × d, float.
+            labels: n whole numbers.
+            tuples: Those of a miner; all of the batch when None.
         """
         shared = LabeledBatch(embeddings, labels)
         check_tuples(tuples, len(shared))
@@ -167,7 +182,11 @@ class FunctionLoss(Loss):
         self.params = params
 
     def terms(self, batch: LossBatch) -> LossParts:
-        """Return what the function makes of the batch."""
+        """Return what the function makes of the batch.
+
+        Args:
+            batch: Distances, masks and embeddings of a batch.
+        """
         return self.formula(batch, **self.params)
 
     def extra_repr(self) -> str:

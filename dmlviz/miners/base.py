@@ -91,6 +91,13 @@ class Miner:
         return self.mine(LabeledBatch(embeddings, labels))
 
     def mine(self, batch: LabeledBatch) -> Pairs | Triplets:
-        """Select pairs or triplets of a batch whose matrices the loss uses too."""
+        """Select pairs or triplets of a batch whose matrices the loss uses too.
+
+        Args:
+            batch: Embeddings and labels, with what was computed of them.
+
+        Returns:
+            Indices of the chosen images: pairs or triplets.
+        """
         with torch.no_grad():
             return self._select(MinerBatch(batch, self._generator))

@@ -93,6 +93,12 @@ def fixed_triplets(a: Tensor, p: Tensor, n: Tensor, kept: Tensor) -> FixedTriple
 def as_pairs(triplets: Triplets) -> AnchoredPairs:
     """Convert each triplet to one positive and one negative pair of its anchor, for pair losses.
 
+    Args:
+        triplets: Indices of anchors, positives, negatives.
+
+    Returns:
+        The pairs, as many of each kind as triplets.
+
     Examples:
         >>> i = torch.tensor([0])
         >>> as_pairs(Triplets(i, i + 1, i + 2)).n.tolist()

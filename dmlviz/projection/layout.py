@@ -73,6 +73,9 @@ class Projection:
         """Return positions (m × dims) of new embeddings (m × d) on this map; see `place_on`.
 
         A UMAP by umap-learn (except densMAP) uses the library's own `transform`.
+
+        Args:
+            new: m × d.
         """
         if self.placing is not None:
             return self.placing(alike(new, self.embeddings.shape[1]))

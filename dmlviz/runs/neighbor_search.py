@@ -51,7 +51,15 @@ def neighbors(run: "Run", item: int, k: int, step: int | None = None, metric: "M
 def neighbors_of_point(
     run: "Run", embedding: np.ndarray, k: int, step: int | None = None, metric: "Metric" = "euclidean"
 ) -> list[Neighbor]:
-    """Return the k test images nearest to an embedding (d), nearest first."""
+    """Return the k test images nearest to an embedding (d), nearest first.
+
+    Args:
+        run: A run with embeddings.
+        embedding: d numbers.
+        k: How many.
+        step: The snapshot to search; the end of the training when None.
+        metric: "euclidean" or "cosine".
+    """
     search, items = searched(run, step, metric)
     return _to_neighbors(run, items, *search.search(to_numbers(embedding).reshape(1, -1), k))
 

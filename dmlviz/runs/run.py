@@ -185,7 +185,11 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         return {name: value for name, value in metrics.items() if value is not None}
 
     def score(self, name: str) -> float | None:
-        """Return one score; None if it does not exist or metrics.json is damaged."""
+        """Return one score; None if it does not exist or metrics.json is damaged.
+
+        Args:
+            name: Name of the score, as in `metrics`.
+        """
         try:
             return self.metrics.get(name)
         except DamagedFileError:
@@ -234,7 +238,11 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         return steps[-1]
 
     def snapshot(self, step: int) -> np.ndarray:
-        """Return embeddings of the tracked images after `step` batches (n × d, float32)."""
+        """Return embeddings of the tracked images after `step` batches (n × d, float32).
+
+        Args:
+            step: One of `snapshot_steps`.
+        """
         shape = (self._count("tracked.npy"), self.config.embedding_dim)
         array = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
         if array is None:
@@ -247,7 +255,11 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         return self._steps("batches", ".npz")
 
     def batch(self, step: int) -> BatchRecord:
-        """Return the recorded batch of a step; raise RunNotFoundError if there is none."""
+        """Return the recorded batch of a step; raise RunNotFoundError if there is none.
+
+        Args:
+            step: One of `recorded_batch_steps`.
+        """
         path = self.path / "batches" / f"{int(step)}.npz"
         if not path.is_file():
             raise RunNotFoundError(f"Run {self.id} has no batch of step {step:,}.")
@@ -275,6 +287,9 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
                 upper case and lower case are the same.
             **options: Options of that function of `dmlviz.figures`, as step=100 or dark=True.
 
+        Returns:
+            A Plotly figure.
+
         Raises:
             UserError: For an unknown figure or option, or if there is no data yet.
         """
@@ -298,7 +313,11 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         return neighbor_table.compute_table(self) if table is None else table
 
     def show(self, **options: Any) -> Any:
-        """Return the map of the run for a notebook, live while the run is on: see `dmlviz.show`."""
+        """Return the map of the run for a notebook, live while the run is on: see `dmlviz.show`.
+
+        Args:
+            **options: Those of `dmlviz.show`.
+        """
         return DISPLAYS["map"](self, **options)
 
     def _count(self, name: str) -> int | None:
@@ -397,7 +416,11 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         return [self, *self.projections()]
 
     def projection(self, id: str) -> ProjectionRun:
-        """Return the projection with this ID; raise RunNotFoundError if there is none."""
+        """Return the projection with this ID; raise RunNotFoundError if there is none.
+
+        Args:
+            id: ID of a projection.
+        """
         if is_run_id(id) and (self.path / "projections" / id / "projection.json").is_file():
             return ProjectionRun(self.path / "projections" / id)
         raise RunNotFoundError(f"Run {self.id} has no projection {str(id)[:40]!r}.")

@@ -144,7 +144,11 @@ class Runs:
         return (*own, *ready_made), tuple(run for run in runs if isinstance(run, DamagedRun))
 
     def get(self, run: str) -> Run:
-        """Return the run with this ID; raise RunNotFoundError if it does not exist or its settings cannot be read."""
+        """Return the run with this ID; raise RunNotFoundError if it does not exist or its settings cannot be read.
+
+        Args:
+            run: An ID.
+        """
         record = None
         if is_run_id(run):
             with contextlib.suppress(UnreadableRunError):
@@ -156,6 +160,9 @@ class Runs:
 
     def find(self, name: str) -> Run:
         """Return the run with this ID, or else the only one with this title, or the newest of one's own for `latest`.
+
+        Args:
+            name: An ID, a title, or `latest`.
 
         Raises:
             RunNotFoundError: If there is none.
@@ -260,19 +267,34 @@ class Runs:
             remove_stale_folders(self.folder, pattern)
 
     def rename(self, run: str, title: str) -> None:
-        """Rename a run; raise UserError for a ready-made run or an empty title."""
+        """Rename a run; raise UserError for a ready-made run or an empty title.
+
+        Args:
+            run: An ID.
+            title: The new title.
+        """
         title = one_line(title)
         if not title:
             raise UserError("A run needs a title; got an empty one.")
         self._note(run, title=title)
 
     def tag(self, run: str, tags: Iterable[str]) -> None:
-        """Replace the tags; raise UserError for a ready-made run."""
+        """Replace the tags; raise UserError for a ready-made run.
+
+        Args:
+            run: An ID.
+            tags: All its tags from here on.
+        """
         unique = dict.fromkeys(filter(None, (one_line(tag, 30) for tag in tags)))
         self._note(run, tags=tuple(unique)[:MAX_TAGS])
 
     def pin(self, run: str, pinned: bool = True) -> None:
-        """Pin or unpin a run: a pinned run is never evicted. Raise UserError for a ready-made run."""
+        """Pin or unpin a run: a pinned run is never evicted. Raise UserError for a ready-made run.
+
+        Args:
+            run: An ID.
+            pinned: False to unpin it.
+        """
         self._note(run, pinned=pinned)
 
     def _note(self, run: str, **fields: object) -> None:
@@ -281,7 +303,11 @@ class Runs:
         write_json(record.path / "run.json", record.info | fields)
 
     def delete(self, run: str) -> None:
-        """Move a run to the trash; raise UserError while it is written or Clean uses it, and for a ready-made run."""
+        """Move a run to the trash; raise UserError while it is written or Clean uses it, and for a ready-made run.
+
+        Args:
+            run: An ID.
+        """
         try:
             record = self._writable(run)
         except UnreadableRunError:
@@ -294,7 +320,14 @@ class Runs:
         self.trash.add(record.path)
 
     def restore(self, run: str) -> "Run | DamagedRun":
-        """Restore a deleted run; raise UserError if it was purged, or trained again."""
+        """Restore a deleted run; raise UserError if it was purged, or trained again.
+
+        Args:
+            run: An ID.
+
+        Returns:
+            The run.
+        """
         return self._at(self.trash.restore(run))
 
     def _discard(self, path: Path) -> None:
