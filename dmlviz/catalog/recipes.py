@@ -1,6 +1,6 @@
 """Recipes: named starting points of a training. Each is a choice of settings for any data set."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,13 @@ class RecipeSpec(Spec):
     """A starting point; `settings` are the fields of `TrainConfig` that differ from what its loss recommends.
 
     `dataset` is the one that it needs; empty where any will do. `measured` says how it went once: data, date, time.
+    `losses` are those of a race, the most telling first: the first six that the settings allow.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     dataset: str = ""
     measured: str = ""
+    losses: Sequence[str] = ()
 
     def fields(self, dataset: str) -> dict[str, Any]:
         """Return the fields of a `TrainConfig` for a data set, which is mirrored only where that makes sense."""

@@ -21,6 +21,7 @@ from dmlviz.catalog.parameters import Catalog
 from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app, stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.cli.project import map_summary
+from dmlviz.cli.race import race
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.fields import FIELDS, GROUPS
 from dmlviz.config.training import cost_note
@@ -66,6 +67,12 @@ def train(
             metavar="NAME", help="map that follows the training, as in the app: pca, tsne, umap, pacmap, localmap"
         ),
     ] = None,
+    losses: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…", help="race of 2 to 6 losses from one start on the same batches: names, or all for a choice"
+        ),
+    ] = None,
 ) -> None:
     """Train a net, print its scores, and save the run. Ctrl-C stops early and saves it too.
 
@@ -82,6 +89,13 @@ def train(
     config, drawn = TrainConfig(**settings), None if live is None else ProjectionConfig.following(live)
     store = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)
+    if losses is not None:
+        if title or live:
+            raise UserError("A race has several runs, so it takes neither --title nor --live; rename a run afterwards.")
+        root = data_root(data)
+        return race(
+            config, losses, store, lambda: _load(config.dataset, data, console), root, console, retrain, _scores
+        )
     run = _existing_run(store, config)
     busy = f"Another process is training this run: {store.folder / config.id}."
     if run is not None and not retrain:

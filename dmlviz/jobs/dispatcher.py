@@ -34,7 +34,7 @@ class Turns:
 
     def __iter__(self) -> Iterator[Job]:
         """All jobs, the running ones first."""
-        return iter([*self.active.values(), *self.waiting])
+        return (one for job in [*self.active.values(), *self.waiting] for one in job.all)
 
     def find(self, folder: Path) -> Job | None:
         """Return the job whose record is this folder, if there is one."""
@@ -42,7 +42,7 @@ class Turns:
 
     def check_limit(self, owner: str, lane: Lane) -> None:
         """Raise UserError when a person, or all, have enough of a lane under way and waiting."""
-        owners = Counter(job.owners[0] for job in self if job.order.lane is lane)
+        owners = Counter(job.owners[0] for job in self if job.order.lane is lane and job.first is job)
         is_over = bool(owner) and owners[owner] >= lane.of_person
         if is_over and lane is JOBS:
             raise UserError(
@@ -271,15 +271,16 @@ class Dispatcher:
             self.turns.waiting.insert(0, job)
 
     def _report(self, job: Job, state: str = "", reason: str = "") -> None:
-        report = job.report(state, reason)
-        if not state:
-            self.ended[job.order.id] = report, tuple(job.owners)
-            if len(self.ended) > MAX_ENDED:
-                del self.ended[next(iter(self.ended))]
-        try:
-            self.on_job(report)
-        except Exception:  # an error of a listener must not stop the jobs
-            log.exception("a job could not be reported")
+        for one in job.all:
+            report = one.report(state, reason)
+            if not state:
+                self.ended[one.order.id] = report, tuple(job.owners)
+                if len(self.ended) > MAX_ENDED:
+                    del self.ended[next(iter(self.ended))]
+            try:
+                self.on_job(report)
+            except Exception:  # an error of a listener must not stop the jobs
+                log.exception("a job could not be reported")
 
     def report_end(self, job: Job) -> None:
         """Tell the listeners that a job has ended."""

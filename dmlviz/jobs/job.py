@@ -78,7 +78,10 @@ JobListener: TypeAlias = Callable[[JobReport], object]
 
 @dataclass(eq=False)
 class Job:
-    """An order from the request to the end; each of `on_end` is called after it."""
+    """An order from the request to the end; each of `on_end` is called after it.
+
+    A race has a job for each run: those `beside` the `first` are done by its worker, and begin and end with it.
+    """
 
     order: Order[Any]
     record: EventLogDir
@@ -95,11 +98,21 @@ class Job:
     claim: Claim | None = None  # None for an answer, and for a job that another process does or did
     elsewhere: bool = False  # another process does it; this one takes over where that ends
     on_end: list[Callable[[], object]] = field(default_factory=list)
+    beside: "list[Job]" = field(default_factory=list)
+    first: "Job" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first = self
+
+    @property
+    def all(self) -> "list[Job]":
+        """It, and those beside it."""
+        return [self, *self.beside]
 
     @property
     def is_over(self) -> bool:
-        """Return whether its log has an end that can be read."""
-        return self._end is not None
+        """Return whether its log, and that of each beside it, has an end that can be read."""
+        return all(job._end is not None for job in self.all)
 
     @property
     def is_late(self) -> bool:
@@ -129,9 +142,11 @@ class Job:
         self.timers.clear()
 
     def write_end(self, event: str, reason: str, **cause: str) -> None:
-        """Log its end, if no process did; its folder may be gone."""
+        """Log its end, and that of each beside it, if no process did; its folder may be gone."""
+        for job in self.beside:
+            job.write_end(event, reason, **cause)
         with contextlib.suppress(OSError, UserError), RecordWriter(self.record, time.time) as writer:
-            if self.is_over:  # since another process, which had the lock, has ended
+            if self._end is not None:  # since another process, which had the lock, has ended
                 return
             step = 0
             with contextlib.suppress(DamagedFileError):
@@ -139,7 +154,9 @@ class Job:
             writer.event({"event": event, "step": step, "metrics": {}, "reason": reason, **cause})
 
     def release(self) -> None:
-        """Give up the claim, so that another process may do it."""
+        """Give up the claims, so that another process may do it."""
+        for job in self.beside:
+            job.release()
         if self.claim is not None:
             self.claim.release()
             self.claim = None
@@ -158,6 +175,11 @@ class Job:
             self.record = self._record_elsewhere()
             return True
         try:
+            for order in self.order.beside:
+                job = Job(order, EventLogDir(order.folder), self.owners)
+                if job.claim_and_begin(runs) and not job.elsewhere:
+                    job.first = self
+                    self.beside.append(job)
             self.record = self.order.begin()
         except BaseException:
             self.release()
@@ -196,16 +218,17 @@ class Job:
     def report(self, state: str = "", reason: str = "") -> JobReport:
         """Return the report about it in this state; by default how it has ended."""
         end = self._end if not state else None
-        is_begun = self.started is not None and state != "starting"
+        first = self.first
+        is_begun = first.started is not None and state != "starting"
         return JobReport(
             kind=self.order.kind,
             run=self.order.run,
             name=self.order.name,
-            owner=self.owners[0] if self.owners else "",
+            owner=first.owners[0] if first.owners else "",
             state=state or ("interrupted" if end is None else end["event"]),
-            waited=(self.started or time.monotonic()) - self.submitted,
-            seconds=time.monotonic() - (self.started or 0.0) if is_begun else 0.0,
-            worker=self.worker.name if is_begun and self.worker is not None else "",
+            waited=(first.started or time.monotonic()) - first.submitted,
+            seconds=time.monotonic() - (first.started or 0.0) if is_begun else 0.0,
+            worker=first.worker.name if is_begun and first.worker is not None else "",
             reason=reason or ("" if end is None else end.get("reason", "")),
         )
 
@@ -222,8 +245,9 @@ def status_of(record: EventLogDir, job: Job | None) -> Status:
     if end is not None:
         return Status(end["event"], reason=end.get("reason", ""))
     if job is not None:
-        phase: JobState = "stopping" if job.stopping else "running" if record.log.last() else "starting"
-        return Status(phase, machine=job.worker.machine if job.worker is not None else "", lost=job.lost)
+        first = job.first
+        phase: JobState = "stopping" if first.stopping else "running" if record.log.last() else "starting"
+        return Status(phase, machine=first.worker.machine if first.worker is not None else "", lost=job.lost)
     state = record.state
     if state == "damaged":  # since the look above
         return Status("unknown")

@@ -38,11 +38,15 @@ Content = TypeVar("Content", bound=Mapping[str, Any], default=Any)
 
 
 class TrainOrder(TypedDict):
-    """The order of a training, with the fields of its `TrainConfig`, and the bytes that its run may take."""
+    """The order of a training, with the fields of its `TrainConfig`, and the bytes that its run may take.
+
+    `beside` are the IDs of the runs that race with it: they train by turns in the same process.
+    """
 
     kind: Literal["train"]
     config: dict[str, Any]
     room: NotRequired[int]
+    beside: NotRequired[list[str]]
 
 
 class ProjectOrder(TypedDict):

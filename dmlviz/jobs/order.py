@@ -3,9 +3,9 @@
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.jobs.claims import is_claimed, work_id
@@ -76,6 +76,7 @@ class Order(Generic[R]):
         timeout_factor: By how much that takes longer than usual.
         limit_s: Seconds that it may take; None for any number.
         lane: Work with which it shares slots and limits.
+        beside: Orders that the same worker does by turns with it: see `race`.
     """
 
     folder: Path
@@ -91,6 +92,7 @@ class Order(Generic[R]):
     timeout_factor: int = 1
     limit_s: float | None = None
     lane: Lane = JOBS
+    beside: "tuple[Order[Any], ...]" = ()
 
     @property
     def id(self) -> str:
@@ -154,6 +156,16 @@ def training(runs: Runs, config: TrainConfig, room: int | None = None) -> Order[
         stop_timeout_s=TRAINING_STOP_TIMEOUT_S,
         timeout_factor=LARGE_NET_FACTOR if config.unfrozen_blocks else 1,
     )
+
+
+def race(first: Order[Run], *others: Order[Run]) -> Order[Run]:
+    """Return the order of trainings that go on by turns, from snapshot to snapshot, in one worker of this machine.
+
+    It takes one slot, and is stopped as a whole; each run is its own, and one that fails leaves the others going.
+    """
+    content = cast(TrainOrder, first.content | {"beside": [order.run for order in others]})
+    timeout_factor = first.timeout_factor * (1 + len(others))
+    return replace(first, beside=others, content=content, recreate=None, timeout_factor=timeout_factor)
 
 
 def projection(

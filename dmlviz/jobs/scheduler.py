@@ -2,15 +2,15 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
 from dmlviz.errors import BusyError, UserError
-from dmlviz.jobs.claims import claim
+from dmlviz.jobs.claims import claim, is_claimed
 from dmlviz.jobs.dispatcher import Dispatcher
 from dmlviz.jobs.job import Job, JobListener, JobReport, Status, status_of
-from dmlviz.jobs.order import Order, R, training
+from dmlviz.jobs.order import Order, R, race, training
 from dmlviz.jobs.placement import Fleet
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.jobs.worker_process import worker_arguments
@@ -85,7 +85,7 @@ class JobScheduler:
             job = self.turns.find(order.folder)
             if job is not None:
                 job.owners += [owner] if owner not in job.owners else []
-                job.on_end.append(on_end)
+                job.first.on_end.append(on_end)
                 return cast(R, job.record)
             if self.dispatcher.is_closed:
                 raise UserError("The server is shutting down: try again when it is back.")
@@ -100,8 +100,25 @@ class JobScheduler:
                 record = cast(R, job.record)
             return record
 
+    def race(self, orders: Sequence[Order[Run]], owner: str = "") -> None:
+        """Start or queue the trainings that are neither trained nor under way as one job: see `order.race`.
+
+        Raises:
+            UserError: As `submit`.
+        """
+        with self._change:
+            missing = [
+                order
+                for order in orders
+                if self.turns.find(order.folder) is None
+                and not is_claimed(self.runs.folder, order.folder)
+                and order.existing() is None
+            ]
+            if missing:
+                self.submit(race(*missing) if len(missing) > 1 else missing[0], owner)
+
     def stop(self, record: EventLogDir, owner: str | None = None) -> bool:
-        """Stop a job: between two batches, or at once when asked a second time.
+        """Stop a job, and all that race with it: between two batches, or at once when asked a second time.
 
         Args:
             record: Its record.
@@ -114,8 +131,9 @@ class JobScheduler:
             job = self.turns.find(record.path)
             if job is None:
                 return False
+            job = job.first
             if owner is not None and {*job.owners} - {owner, ""}:  # "" is no person who could miss it
-                job.owners = [name for name in job.owners if name != owner]
+                job.owners[:] = [name for name in job.owners if name != owner]
                 return False
             if job.worker is None:
                 self.turns.waiting.remove(job)
@@ -139,9 +157,9 @@ class JobScheduler:
             elsewhere = status_of(record, None) if job is not None and job.elsewhere else None
             if elsewhere is not None and elsewhere.phase not in ("interrupted", "unknown"):
                 return elsewhere
-            if job is not None and job.worker is None:
-                queue = self.turns.queue_of(job)
-                return Status("queued", queue.index(job) + 1, len(queue), lost=job.lost)
+            if job is not None and job.first.worker is None:
+                queue = self.turns.queue_of(job.first)
+                return Status("queued", queue.index(job.first) + 1, len(queue), lost=job.lost)
         return status_of(record, job)
 
     def running_for(self, owner: str | None = None, answers: bool = False) -> list[tuple[Job, Status]]:
@@ -201,7 +219,7 @@ class JobScheduler:
         def is_blocked() -> bool:
             with self._change:
                 job = self.turns.find(folder)
-                return job is not None and (job.stopping or job.is_over)
+                return job is not None and (job.first.stopping or job.first.is_over)
 
         if is_blocked() and not self._change.wait_for(lambda: not is_blocked(), timeout=STOP_WAIT_S):
             raise BusyError("The same run is being stopped: try again in a few seconds.", is_blocked)

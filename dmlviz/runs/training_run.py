@@ -1,7 +1,8 @@
 """Trains a run and writes its events into its folder."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.size_estimate import SizeEstimate, estimate_size
 from dmlviz.storage.run_schema.events import EndedEvent, PreparingEvent, TrainingEvent
 from dmlviz.training.batch_record import MAX_TOTAL_BYTES
-from dmlviz.training.events import Event, Failed, Snapshot, Started, Stopped
+from dmlviz.training.events import Event, Failed, Snapshot, Started, Step, Stopped
 
 
 def train_and_record(
@@ -70,6 +71,21 @@ def train_and_record(
         except (KeyboardInterrupt, GeneratorExit):
             writer.event(_stop_event(step, "interrupted"))
             raise
+
+
+TURN = 10  # steps
+
+
+def by_turns(trainings: Iterable[Iterator[Event]]) -> Iterator[Event]:
+    """Yield the events of some trainings, each in turn for so many steps or up to a snapshot, so that all keep pace."""
+    waiting = deque(trainings)
+    while waiting:
+        training = waiting.popleft()
+        for event in training:
+            yield event
+            if isinstance(event, Snapshot) or (isinstance(event, Step) and event.step % TURN == 0):
+                waiting.append(training)
+                break
 
 
 def _stop_event(step: int, reason: str) -> EndedEvent:

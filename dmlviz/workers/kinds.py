@@ -78,14 +78,17 @@ LAYOUT_THREADS = 4  # more gain little
 
 
 def train(work: Work) -> Iterator[object]:
-    """Train a run; once it was stopped, return what is left: to embed and score the test images."""
-    from dmlviz.runs.training_run import train_and_record
+    """Train a run, or a race of some; once it was stopped, return what is left: to embed and score the test images."""
+    from dmlviz.runs.training_run import by_turns, train_and_record
     from dmlviz.training.events import Stopping
 
-    run = Run(work.folder)
-    data = work.datasets.get(run.config.dataset)
-    room = JobRecord(work.folder).order.get("room")
-    events = train_and_record(run, data_root=work.data_root, data=data, stop=work.stop, room=room)
+    order = JobRecord(work.folder).order
+    trainings = []
+    for run in (Run(work.folder.parent / name) for name in (work.folder.name, *order.get("beside", ()))):
+        data = work.datasets.get(run.config.dataset)
+        room = JobRecord(run.path).order.get("room")
+        trainings.append(train_and_record(run, data_root=work.data_root, data=data, stop=work.stop, room=room))
+    events = by_turns(trainings)
     for event in events:
         if isinstance(event, Stopping) and work.stop():
             break

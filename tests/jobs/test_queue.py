@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from dmlviz.jobs import scheduler
 from dmlviz.jobs.order import JOBS, training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.event_log_dir import EventLogDir
+from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
 
 
 def worker_of(jobs, run):
@@ -197,3 +200,54 @@ def test_it_is_ready_once_a_worker_waits_and_replaces_one_that_died(jobs, until)
     until(lambda: not jobs.ready)
     until(lambda: jobs.ready)
     assert jobs.dispatcher.pool.idle_worker is not before
+
+
+def test_a_race_trains_as_each_would_alone_in_one_slot_and_one_that_fails_leaves_the_others_going(
+    jobs, until, short, tmp_path
+):
+    base = short.replace(seed=70, loss="softmax", steps=60)
+    configs = [base, base.replace(loss="triplet"), base.replace(corrections="0" * 16)]
+    orders = [training(jobs.runs, config) for config in configs]
+    first = jobs.submit(orders[0])
+    until(lambda: jobs.status(first).phase == "finished" and not jobs.running_for())  # so that it does not run again
+    orders += [training(jobs.runs, base.replace(seed=71))]
+    jobs.race(orders, owner="ada")
+    runs = [jobs.runs.get(order.run) for order in orders]
+    assert [job.order.run for job, _ in jobs.running_for("ada")] == [runs[1].id]  # one job, in one slot
+    assert jobs.submit(orders[3], owner="bob").id == runs[3].id  # shared
+    assert jobs.owners_of(runs[1]) == ("ada", "bob")
+    until(lambda: not jobs.running_for())
+    assert [run.state for run in runs] == ["finished", "finished", "failed", "finished"]
+    assert "corrections" in jobs.status(runs[2]).reason
+    assert jobs.ended(orders[2].id)[0].state == "failed"
+    times = [[event["time"] for event in run.events() if event["event"] == "snapshot"] for run in runs]
+    assert times[1][0] < times[3][0] < times[1][1] < times[3][1]  # by turns
+    for config, run in zip(configs[:2], runs, strict=False):
+        alone = Runs(tmp_path).create(config)
+        deque(train_and_record(alone), maxlen=0)
+        np.testing.assert_array_equal(alone.embeddings, run.embeddings)
+
+
+def test_stopping_one_of_a_race_stops_all_and_each_is_a_run_with_its_embeddings(jobs, until, long):
+    orders = [training(jobs.runs, long.replace(seed=seed)) for seed in (72, 73)]
+    blocked = jobs.submit(training(jobs.runs, long.replace(seed=74)))
+    jobs.race(orders)
+    runs = [jobs.runs.get(order.run) for order in orders]
+    assert [(jobs.status(run).phase, jobs.status(run).position) for run in runs] == [("queued", 1)] * 2
+    assert jobs.find(orders[1].id).order.run == runs[1].id
+    jobs.stop(blocked)
+    until(lambda: all(run.snapshot_steps for run in runs))
+    jobs.stop(runs[1])
+    until(lambda: not jobs.running_for())
+    assert [run.state for run in runs] == ["stopped"] * 2
+    assert all(len(run.embeddings) == len(load("digits").test) for run in runs)
+
+
+def test_a_race_whose_worker_is_killed_leaves_no_run_without_an_end(jobs, until, long):
+    orders = [training(jobs.runs, long.replace(seed=seed)) for seed in (75, 76)]
+    jobs.race(orders)
+    runs = [jobs.runs.get(order.run) for order in orders]
+    until(lambda: all(run.snapshot_steps for run in runs))
+    worker_of(jobs, runs[0]).kill()
+    until(lambda: not jobs.running_for())
+    assert [run.state for run in runs] == ["failed"] * 2

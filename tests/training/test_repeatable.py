@@ -2,11 +2,15 @@
 
 import subprocess
 import sys
+from itertools import islice
 
 import numpy as np
 import pytest
 import torch
 
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.config import TrainConfig
+from dmlviz.config.race import MOST, left_out, racer, usual_losses
 from dmlviz.data import Dataset
 from dmlviz.nets.fine_tuned import CHUNK
 from dmlviz.ops.squared_distances import use_threads
@@ -91,3 +95,15 @@ def test_embeddings_do_not_depend_on_the_number_of_threads(digits: Dataset, quic
     expected = trainer.embed(trainer.test_images)
     with use_threads(3):
         assert np.array_equal(trainer.embed(trainer.test_images), expected)
+
+
+def test_a_race_begins_with_one_net_on_one_batch(digits: Dataset) -> None:
+    base = TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50)
+    losses = usual_losses(base)
+    assert len(losses) == MOST
+    assert not set(losses) & {name for name, spec in LOSSES.items() if spec.title in left_out(base, losses).split("; ")}
+    configs = [racer(base, loss) for loss in losses]
+    begun = [[*islice(train(config, data=digits), 4)] for config in configs]
+    for _, snapshot, _, batch in begun[1:]:
+        np.testing.assert_array_equal(snapshot.embeddings, begun[0][1].embeddings)
+        np.testing.assert_array_equal(batch.images, begun[0][3].images)

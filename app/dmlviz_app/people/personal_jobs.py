@@ -61,6 +61,14 @@ class PersonalJobs:
         self.runs.hold(run)
         return run
 
+    def race(self, configs: Sequence[TrainConfig]) -> list[str]:
+        """Start or queue the trainings of a race as one job, and return the IDs of their runs: see `order.race`."""
+        orders = [self._order(config, len(configs)) for config in configs]
+        self.scheduler.race(orders, self.person.id)
+        for order in orders:
+            self.runs.hold(order.run)
+        return [order.run for order in orders]
+
     def may_train(self, config: TrainConfig) -> bool:
         """Return whether this person may have this training now."""
         try:
@@ -68,12 +76,12 @@ class PersonalJobs:
         except UserError:
             return False
 
-    def _order(self, config: TrainConfig) -> Order[Run]:
-        """Return the order of a training; raise UserError if this person may not have it now."""
+    def _order(self, config: TrainConfig, of: int = 1) -> Order[Run]:
+        """Return the order of a training, one `of` some at a time; raise UserError if this person may not have it."""
         order = training(self.scheduler.runs, config)
         self.check_training(config.dataset, order.folder)
         if order.existing() is None:
-            order = training(self.scheduler.runs, config, self._check_size(config))
+            order = training(self.scheduler.runs, config, self._check_size(config, of))
         return order
 
     def is_trained(self, config: TrainConfig) -> bool:
@@ -170,13 +178,13 @@ class PersonalJobs:
         self.check_number(folder)
         self.check_room()
 
-    def _check_size(self, config: TrainConfig) -> int:
+    def _check_size(self, config: TrainConfig, of: int) -> int:
         """Return the bytes that a run may take; raise UserError if these settings take more."""
         room, whose = self.room()
-        for job, _ in self.running_for():
+        for job in (one for lead, _ in self.running_for() for one in lead.all):
             if isinstance(job.record, Run) and job.record.id != config.id:
                 room -= max(0, estimate_size(job.record.config).total - run_size(job.record.path))
-        room = max(0, room)
+        room = max(0, room) // of
         if estimate_size(config).total > room:
             with contextlib.suppress(DataUnavailableError):  # downloaded when it is first used
                 estimate_size(config, num_test_images(config.dataset, self.datasets.folder)).check(room, whose)
