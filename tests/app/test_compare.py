@@ -9,12 +9,13 @@ import pytest
 from dmlviz_app.answers.nearest_neighbors import agreement_table, asked_agreement, nearest_neighbor_bytes
 from dmlviz_app.compare import state as compare
 from dmlviz_app.compare.props import compare_props, map_data
-from dmlviz_app.compare.state import CompareState, Pair, differences, resolve_pair, run_view
+from dmlviz_app.compare.state import Compared, CompareState, differences, resolve, run_view
 from dmlviz_app.compare.variant import PRESETS, fields, first_value, preset, with_setting
 from dmlviz_app.forms.view_query import COMPARED_CURVES, projection_views
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import ProjectionConfig, TrainConfig
+from dmlviz.config.race import usual_losses
 from dmlviz.errors import UserError
 from dmlviz.figures.data import measure
 from dmlviz.figures.drawing import draw
@@ -86,7 +87,7 @@ def test_a_running_run_has_no_agreement_table(here, write, two):
 
 def test_missing_sides_are_filled_with_runs_of_the_same_data_set(here, two):
     ui = CompareState()
-    pair = resolve_pair(ui, here, preference=two[1].id)
+    pair = resolve(ui, here, preference=two[1].id)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
     assert pair.same_dataset
     assert pair.complete
@@ -95,44 +96,44 @@ def test_missing_sides_are_filled_with_runs_of_the_same_data_set(here, two):
 
 def test_a_deleted_run_is_reported_and_replaced(here, two):
     ui = CompareState(a="0" * 16, b=two[0].id)
-    pair = resolve_pair(ui, here, None)
+    pair = resolve(ui, here, None)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
     assert len(ui.messages.all()) == 1
 
 
 def test_the_first_pair_learned_something_and_never_fails_on_purpose(here):
-    pair = resolve_pair(CompareState(), here, None)
+    pair = resolve(CompareState(), here, None)
     failure = next(run for run in here.runs.list() if run.info.get("fails"))
     assert not pair.a.run.info.get("fails")
     assert not pair.b.run.info.get("fails")
-    assert resolve_pair(CompareState(), here, failure.id).b.run.id != failure.id
-    assert resolve_pair(CompareState(a=failure.id), here, None).a.run.id == failure.id  # it was asked for
+    assert resolve(CompareState(), here, failure.id).b.run.id != failure.id
+    assert resolve(CompareState(a=failure.id), here, None).a.run.id == failure.id  # it was asked for
 
 
 def test_the_first_pair_is_the_run_just_trained_and_the_one_that_is_one_setting_apart(here, two, write):
     newest = write(here.runs, DIGITS.replace(seed=12, steps=3))
-    pair = resolve_pair(CompareState(), here, two[1].id)
+    pair = resolve(CompareState(), here, two[1].id)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
-    pair = resolve_pair(CompareState(), here, newest.id)  # which none is so near
+    pair = resolve(CompareState(), here, newest.id)  # which none is so near
     assert (pair.a.run.id, pair.b.run.id) == (newest.id, two[0].id)
 
 
 def test_the_newest_two_runs_that_can_be_compared_are_the_first_pair(here, two, write):
     alone = write(here.runs, DIGITS.replace(dataset="mnist"))
     for preferred in (None, alone.id):
-        pair = resolve_pair(CompareState(), here, preferred)
+        pair = resolve(CompareState(), here, preferred)
         assert (pair.a.run.id, pair.b.run.id) == (two[0].id, two[1].id)
-    pair = resolve_pair(CompareState(b=two[0].id), here, alone.id)
+    pair = resolve(CompareState(b=two[0].id), here, alone.id)
     assert pair.a.run.id == two[1].id
-    pair = resolve_pair(CompareState(a=alone.id), here, None)  # it was asked for
+    pair = resolve(CompareState(a=alone.id), here, None)  # it was asked for
     assert (pair.a.run.id, pair.b) == (alone.id, None)
 
 
 def test_a_single_run_is_shown_alone_and_an_empty_list_has_a_message(here, write):
     here.store.bundled = here.store.folder / "none"
-    assert resolve_pair(CompareState(), here, None) is None
+    assert resolve(CompareState(), here, None) is None
     run = write(here.runs, DIGITS)
-    pair = resolve_pair(CompareState(), here, None)
+    pair = resolve(CompareState(), here, None)
     assert (pair.a.run.id, pair.b) == (run.id, None)
     assert not pair.same_dataset
 
@@ -140,10 +141,10 @@ def test_a_single_run_is_shown_alone_and_an_empty_list_has_a_message(here, write
 def test_a_run_without_embeddings_is_compared_only_if_asked_for_and_said_to_be(here, two, write):
     ended = [write(here.runs, DIGITS.replace(seed=seed), upto=upto) for seed, upto in ((13, 0), (14, 4))]
     for preferred in (None, two[1].id):
-        pair = resolve_pair(CompareState(), here, preferred)
+        pair = resolve(CompareState(), here, preferred)
         assert {pair.a.run.id, pair.b.run.id} == {two[0].id, two[1].id}
     for run in ended:
-        pair = resolve_pair(CompareState(b=run.id), here, two[0].id)
+        pair = resolve(CompareState(b=run.id), here, two[0].id)
         assert compare_props(pair)["status"].startswith(f"{run.title} ended before its test images were embedded")
 
 
@@ -185,7 +186,7 @@ def test_two_maps_of_one_run_are_an_address(here, two):
 
 def test_two_maps_of_one_run_share_pins_but_no_places(here, maps):
     ui = CompareState(a=maps.id, b=maps.id, view_a="tsne", view_b="umap")
-    pair = resolve_pair(ui, here, None)
+    pair = resolve(ui, here, None)
     assert (pair.a.projection.config.method, pair.b.projection.config.method) == ("tsne", "umap")
     assert (pair.same_run, pair.same_dataset, pair.same_view) == (True, True, False)
     props = map_data(pair.a, pair)
@@ -207,13 +208,39 @@ def test_a_second_map_is_turned_onto_the_first(here, two, turn, trains):
             writer.event({"event": "finished", "iteration": 1, "seconds": 0.1})
         if not (trains and run is two[1]):  # the last layout stands in
             write_array(record.path / "coordinates.npy", shown.astype("f4"))
-    pair = resolve_pair(ui, here, None)
+    pair = resolve(ui, here, None)
     assert pair.same_view  # they followed: steps and eye are shared
     assert "turn" not in map_data(pair.a, pair)
     np.testing.assert_allclose(np.reshape(map_data(pair.b, pair)["turn"], (2, 2)), turn, atol=1e-3 if trains else 1e-5)
     ui.view_b = "live"
-    assert resolve_pair(ui, here, None).turn is None
-    assert not resolve_pair(ui, here, None).same_view
+    pair = resolve(ui, here, None)
+    assert pair.turn(pair.b) is None
+    assert not resolve(ui, here, None).same_view
+
+
+def test_more_than_two_runs_are_small_maps_with_one_player_beside_the_untrained_net(here, two, write):
+    third = write(here.runs, DIGITS.replace(seed=7))
+    runs = [two[0].id, two[1].id, third.id]
+    page = open_page("compare", **dict(zip("abd", runs, strict=True)), view_a="tsne")  # with a gap
+    assert page.session_state[compare.KEY].to_query() == dict(zip("abc", runs, strict=True))
+    workbench = workbench_props(page)
+    maps = workbench["maps"]
+    assert [one["run"] for one in maps] == [*runs, runs[0]]
+    assert [one["small"]["nth"] for one in maps] == [0, 1, 2, None]
+    assert {(one["view"], one["link"], one["links_views"]) for one in maps} == {("live", "compare", True)}
+    assert [side["run"] for side in workbench["compare"]["sides"]] == runs
+    assert len(workbench["inspectors"]) == 1
+    assert any("choose two for PCA, t-SNE" in caption.value for caption in page.caption)
+
+
+def test_a_race_from_the_form_is_one_job_whose_runs_compare_shows(here, monkeypatch):
+    asked = []
+    monkeypatch.setattr(type(here.scheduler), "race", lambda self, orders, owner="": asked.extend(orders))
+    page = open_page(**{"from": "all_losses", "dataset": "digits", "steps": "5"})
+    page.button(key="start.race").click().run()
+    losses = [order.content["config"]["loss"] for order in asked]
+    assert losses == usual_losses(TrainConfig(dataset="digits", embedding_dim=2))
+    assert {(o.content["config"]["steps"], o.content["config"]["seed"]) for o in asked} == {(5, 0)}
 
 
 def workbench_props(page):
@@ -236,7 +263,7 @@ def test_the_page_compares_what_two_maps_of_one_run_keep(here, maps):
 @pytest.mark.slow
 @pytest.mark.parametrize("view", ["live", *projection_views()])
 def test_scores_are_those_of_the_runs_on_every_map(here, two, view):
-    pair = resolve_pair(CompareState(a=two[0].id, b=two[1].id, view_a=view, view_b=view), here, None)
+    pair = resolve(CompareState(a=two[0].id, b=two[1].id, view_a=view, view_b=view), here, None)
     assert (pair.a.projection is None) == (view == "live")
     sides = compare_props(pair)["sides"]
     assert [side["events_url"].partition("/runs/")[2] for side in sides] == [f"{run.id}/events" for run in two]
@@ -245,14 +272,14 @@ def test_scores_are_those_of_the_runs_on_every_map(here, two, view):
 def test_a_map_that_a_run_cannot_have_is_noted_and_given_up(here, two, monkeypatch):
     monkeypatch.setattr(type(two[0]), "default_view", "pca")  # as of embeddings without classes
     ui = CompareState(a=two[0].id, b=two[1].id, view_a="pca")
-    pair = resolve_pair(ui, here, None)
+    pair = resolve(ui, here, None)
     assert (pair.a.projection, ui.view_a) == (None, "live")
     assert len(ui.messages.all()) == 1
 
 
 def test_runs_of_different_data_sets_cannot_be_compared(here, two):
     other = here.runs.create(TrainConfig(dataset="mnist", embedding_dim=2))
-    pair = Pair(run_view(two[0], here), run_view(other, here))
+    pair = Compared((run_view(two[0], here), run_view(other, here)))
     assert not pair.same_dataset
     assert not pair.complete
     with pytest.raises(UserError, match="different data sets"):

@@ -1,6 +1,7 @@
 """The routes beside the pages, over HTTP."""
 
 import io
+import json
 from base64 import b64decode
 from pathlib import Path
 
@@ -32,6 +33,19 @@ def test_a_frame_is_immutable_bytes(client, run):
     assert answer.content == run.frame(frame["id"])
     assert "immutable" in answer.headers["cache-control"]
     assert answer.headers["content-encoding"] == "identity"
+
+
+def test_the_logs_of_several_runs_come_on_one_connection_each_from_where_the_page_stands(client, run):
+    whole = client.get(f"/dmlviz/runs/{run.id}/events").text
+    lines = [message for message in whole.split("\n\n") if message.startswith("id: ")]
+    answer = client.get(f"/dmlviz/events?of={run.id}&after=&of={run.id}&after=2")
+    messages = answer.text.split("\n\n")
+    for name, expected in (("0", lines), ("1", lines[3:])):
+        own = [message.partition("\n")[2] for message in messages if message.startswith(f"event: {name}\n")]
+        assert [message for message in own if message.startswith("id: ")] == expected
+        assert json.loads(own[-1].removeprefix("data: "))["event"] == "end"
+    for refused in ("", "?of=0123456789abcdef", "?" + "&".join([f"of={run.id}"] * 13)):
+        assert 400 <= client.get(f"/dmlviz/events{refused}").status_code < 500
 
 
 @pytest.mark.parametrize(

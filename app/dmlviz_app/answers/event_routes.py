@@ -2,12 +2,15 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from functools import partial
+from itertools import zip_longest
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
 from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import EventLogDir
@@ -17,10 +20,13 @@ from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, STREAM, UNCOM
 from dmlviz_app.server.metrics import FIRST_FRAMES
 from dmlviz_app.server.services import Services
 
+MOST_LOGS = 12  # at once: six runs, and a projection of each
+
 
 def routes() -> list[Route]:
     """Events and frames, of runs and of projections."""
     return [
+        Route("/events", events_of_many),
         Route("/runs/{run}/events", run_events),
         Route("/runs/{run}/projections/{projection}/events", projection_events),
         Route("/runs/{run}/projections/{projection}/items.json", projection_items),
@@ -45,6 +51,48 @@ async def projection_events(request: Request) -> Response:
     record = await asyncio.to_thread(_checked_record, personal(request), run, projection)
     scheduler = personal(request).scheduler
     return _stream(request, record, lambda: scheduler.status(record))
+
+
+@access(Rule.VISITOR)
+async def events_of_many(request: Request) -> Response:
+    """Stream the events of some runs and projections at once; the name of a message's event is the number of its log.
+
+    A browser gives a host six connections, and six runs may train at a time.
+    """
+    services, asked = personal(request), request.query_params
+    if not 0 < len(names := asked.getlist("of")) <= MOST_LOGS:
+        raise UserError(f"Events of 1 to {MOST_LOGS} logs come at once; got {len(names)}: ask for fewer.")
+    streams = []
+    for name, after in zip_longest(names, asked.getlist("after")[: len(names)], fillvalue=""):
+        run, _, projection = name.partition("/")
+        record = await asyncio.to_thread(_checked_record, services, run, projection or None)
+        streams.append(_blocks(services, record, run, partial(services.scheduler.status, record), after))
+    return StreamingResponse(_together(streams), media_type="text/event-stream", headers=STREAM)
+
+
+async def _together(streams: Sequence[AsyncIterator[str]]) -> AsyncGenerator[str]:
+    """Yield the blocks of some event streams as they come; each message says of which it is."""
+    blocks: asyncio.Queue[str | None] = asyncio.Queue()
+
+    async def pump(number: int, stream: AsyncIterator[str]) -> None:
+        try:
+            async for block in stream:
+                messages = (f"event: {number}\n{message}\n\n" for message in block.split("\n\n") if message)
+                blocks.put_nowait("".join(messages))
+        finally:
+            blocks.put_nowait(None)
+
+    tasks = [asyncio.create_task(pump(number, stream)) for number, stream in enumerate(streams)]
+    try:
+        open_streams = len(tasks)
+        while open_streams:
+            if (block := await blocks.get()) is None:
+                open_streams -= 1
+            else:
+                yield block
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 @access(Rule.RUN_READER)
@@ -80,9 +128,14 @@ def _checked_record(services: Services, run: str, projection: str | None = None)
 
 
 def _stream(request: Request, record: EventLogDir, state: Callable[[], Status]) -> Response:
-    number = request.headers.get("last-event-id") or request.query_params.get("after") or ""
-    after = int(number) if re.fullmatch("[0-9]{1,9}", number) else -1
-    blocks = while_visible(
-        event_hub.follow(record.log.path, state, after), personal(request), request.path_params["run"]
-    )
+    after = request.headers.get("last-event-id") or request.query_params.get("after") or ""
+    blocks = _blocks(personal(request), record, request.path_params["run"], state, after)
     return StreamingResponse(blocks, media_type="text/event-stream", headers=STREAM)
+
+
+def _blocks(
+    services: Services, record: EventLogDir, run: str, state: Callable[[], Status], after: str
+) -> AsyncIterator[str]:
+    """Follow a log from the line behind `after`, for as long as this person sees its run."""
+    line = int(after) if re.fullmatch("[0-9]{1,9}", after) else -1
+    return while_visible(event_hub.follow(record.log.path, state, line), services, run)

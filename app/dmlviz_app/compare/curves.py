@@ -1,4 +1,4 @@
-"""Curves of the two runs of Compare, in one figure."""
+"""Curves of the runs of Compare, in one figure."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.errors import UserError
 from dmlviz.figures.data import Measured, images
-from dmlviz_app.compare.state import CompareState, Pair
+from dmlviz_app.compare.state import Compared, CompareState
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.selection import Selection
 from dmlviz_app.forms.view_query import COMPARED_CURVES, CURVES
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 KEY = "compare.curves"
 LOG_X = "compare.curves.log_x"
 HEIGHT = 420  # pixels
+WHICH = ("first", "second", "third", "fourth", "fifth", "sixth")
 BEHIND = "compare.curves.behind"  # the selection that a click made, with the sentence that says what it is
 CLICKED = "compare.curves.clicked"  # then the maps show what is selected
 
 
-def compare_curves(ui: CompareState, pair: Pair) -> None:
-    """Render an expander with a figure of both runs, at their ends; nothing is measured while it is closed."""
+def compare_curves(ui: CompareState, pair: Compared) -> None:
+    """Render an expander with a figure of all runs, at their ends; nothing is measured while it is closed."""
     if st.session_state.pop(CLICKED, False):
         url_state.rerun()
     if not pair.complete or pair.same_run:  # one run has one curve
@@ -60,12 +61,11 @@ def compare_curves(ui: CompareState, pair: Pair) -> None:
             st.caption(str(error))
 
 
-def _figure(ui: CompareState, name: str, pair: Pair) -> None:
-    assert pair.b is not None  # the pair is complete
-    both = []
-    for run_view, which in ((pair.a, "first"), (pair.b, "second")):
+def _figure(ui: CompareState, name: str, pair: Compared) -> None:
+    both, titles = [], [run_view.run.title for run_view in pair.views]
+    for run_view, which in zip(pair.views, WHICH, strict=False):
         of_run = measured_of(run_view.run, name, None)
-        title = run_view.run.title if pair.a.run.title != pair.b.run.title else f"{run_view.run.title} ({which})"
+        title = run_view.run.title if titles.count(run_view.run.title) == 1 else f"{run_view.run.title} ({which})"
         both.append(Measured(of_run.data, of_run.classes, of_run.about, title))
     from dmlviz.figures.drawing import draw  # Plotly: a third of a second, for the first who looks
 
@@ -96,7 +96,7 @@ def _figure(ui: CompareState, name: str, pair: Pair) -> None:
             theme="streamlit",
             config=PLOTLY_CONFIG,
             key=key,
-            alt=f"{title}, of both runs.",
+            alt=f"{title}, of all {len(both)} runs.",
             on_select=action(key, "The click", on_click),
             selection_mode="points",
         )
@@ -104,13 +104,14 @@ def _figure(ui: CompareState, name: str, pair: Pair) -> None:
 
 
 def _select(
-    ui: CompareState, name: str, pair: Pair, both: list[Measured], figure: "go.Figure", point: dict[str, Any]
+    ui: CompareState, name: str, pair: Compared, both: list[Measured], figure: "go.Figure", point: dict[str, Any]
 ) -> None:
-    """Select the images behind a point of either run's curve, on both maps."""
+    """Select the images behind a point of a run's curve, on all maps."""
     label = str(figure.data[int(point["curve_number"])].name)
-    number = int(label == both[1].name or label.startswith((f"{both[1].name}:", f"{both[1].name},")))
-    run_view = (pair.a, pair.b)[number]
-    assert run_view is not None  # the pair is complete
+    names = [curve.name for curve in both[1:]]
+    is_of = (label == name or label.startswith((f"{name}:", f"{name},")) for name in names)
+    number = next((i for i, is_found in enumerate(is_of, 1) if is_found), 0)
+    run_view = pair.views[number]
     behind = images_behind_point(name, images(run_view.run), both[number], point)
     ui.select_images(Selection.of(run_view.run.config.dataset, behind.items))
     st.session_state[BEHIND] = ui.seen.selected, f"{both[number].name}: {behind.text}"

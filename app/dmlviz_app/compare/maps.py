@@ -10,20 +10,22 @@ from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.text import counted
 from dmlviz_app.compare import props as compare_props
 from dmlviz_app.compare import state as compare
-from dmlviz_app.compare.state import CompareState, Pair
+from dmlviz_app.compare.state import ONE_KIND, SIDES, Compared, CompareState
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.server.services import Services
 from dmlviz_app.workbench.component_props import workbench
 from dmlviz_app.workbench.current_view import RunView, view_titles
 from dmlviz_app.workbench.progress_panel import progress_panel
 
-SIDES = ("a", "b")
 SAME_RUN = "The same run, another map"
 MAP_PICKER = 150  # pixels
 
 
-def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
-    """Render a select box for the run and the map of each side, and the differences between the settings."""
+def run_pickers(ui: CompareState, services: Services, pair: Compared) -> None:
+    """Render a select box for the run and the map of each of two sides; how the settings differ."""
+    if len(pair.views) > 2:
+        st.caption(_of_many(pair))
+        return
     runs = {run.id: run for run in services.runs.list()}
     left, right = st.columns(2)
     for column, side, label in ((left, "a", "First"), (right, "b", "Second")):
@@ -54,7 +56,27 @@ def run_pickers(ui: CompareState, services: Services, pair: Pair) -> None:
     st.caption(_differences_text(pair))
 
 
-def _map_picker(ui: CompareState, pair: Pair, side: str, label: str) -> None:
+def choice_of_runs(ui: CompareState, services: Services, pair: Compared) -> None:
+    """Render the choice of up to six runs of the data set."""
+    runs = {run.id: run for run in services.runs.list() if run.config.dataset == pair.a.run.config.dataset}
+
+    def choose(chosen: list[str]) -> None:
+        if len(chosen) > 1:
+            ui.select_all(chosen)
+
+    bound_widget(
+        st.multiselect,
+        f"Or choose 2 to {len(SIDES)} runs of these images",
+        "compare.runs",
+        [view.run.id for view in pair.views if view.run.id in runs],
+        choose,
+        options=list(runs),
+        format_func=lambda run: _run_label(runs[run]),
+        max_selections=len(SIDES),
+    )
+
+
+def _map_picker(ui: CompareState, pair: Compared, side: str, label: str) -> None:
     """Render a select box for the map of one side."""
     run_view = pair.a if side == "a" else pair.b
     if run_view is None or not (run_view.complete or run_view.live):
@@ -83,14 +105,24 @@ def _run_label(run: Run) -> str:
     return " · ".join([*facts, *([] if score is None else [f"P@1 {score:.3f}"])])
 
 
-def _differences_text(pair: Pair) -> str:
+def _of_many(pair: Compared) -> str:
+    """Describe how more than two runs differ."""
+    if not pair.same_dataset:
+        return ":orange[These runs are of different data sets, so that neither images nor scores can be compared.]"
+    first = pair.a.run.config
+    names = {with_terms(name) for view in pair.views for name, _, _ in compare.differences(first, view.run.config)}
+    same = "" if first.seed != pair.views[1].run.config.seed else " One seed: where nets are alike, so is their start."
+    return f"The runs differ in {', '.join(sorted(names)) or 'nothing'}.{same} {ONE_KIND}"
+
+
+def _differences_text(pair: Compared) -> str:
     """Describe how the runs differ, or why they cannot be compared."""
     if pair.b is None:
         data = DATASETS[pair.a.run.config.dataset]
         how = "train one here (Change one setting) or in Explore" if data.trainable else "record one of the same images"
         return f"No other run of {data.title} yet: {how}."
     if not pair.same_dataset:
-        first, second = (DATASETS[run_view.run.config.dataset].title for run_view in (pair.a, pair.b))
+        first, second = (DATASETS[run_view.run.config.dataset].title for run_view in pair.views)
         return (
             f":orange[The first run is of {first}, the second of {second}: neither images nor scores can be "
             "compared. Choose two runs of the same data set.]"
@@ -116,13 +148,13 @@ def _differences_text(pair: Pair) -> str:
     )
 
 
-def progress(ui: CompareState, services: Services, pair: Pair) -> None:
+def progress(ui: CompareState, services: Services, pair: Compared) -> None:
     """Render the progress of the run that trains, if one does, and of each map that is being drawn."""
     live = compare.running_side(pair)
     if live is not None:
         progress_panel(compare.to_explore_state(live), services, live)
-    for side, run_view in zip(SIDES, (pair.a, pair.b), strict=True):
-        if run_view is not None and run_view.projection is not None and _is_unfinished(run_view):
+    for side, run_view in zip(SIDES, pair.views, strict=False):
+        if _is_unfinished(run_view):
             state, key = compare.to_explore_state(run_view), f"progress.{side}"
             progress_panel(state, services, run_view, key, partial(setattr, ui, f"view_{side}", LIVE))
 
@@ -133,8 +165,8 @@ def _is_unfinished(run_view: RunView) -> bool:
     return run_view.projection_live or run_view.projection.resume_state is not None
 
 
-def map_pair(ui: CompareState, pair: Pair) -> None:
-    """Render both maps, and below them scores, agreement and neighbors."""
+def linked_maps(ui: CompareState, pair: Compared) -> None:
+    """Render the maps, and below them scores, agreement and neighbors."""
     workbench(
         "compare.workbench",
         compare_props.workbench_props(ui, pair),

@@ -1,4 +1,4 @@
-"""Compare page: two runs of the same data set side by side, with linked maps."""
+"""Compare page: two to six runs of one data set side by side, with linked maps."""
 
 import streamlit as st
 
@@ -13,20 +13,18 @@ from dmlviz_app.widgets.error_boundary import error_boundary
 
 app_services = session_services()
 ui = url_state.get_or_create(compare.CompareState, compare.KEY)
-pair = compare.resolve_pair(ui, app_services, explore.saved_state().run)
+pair = compare.resolve(ui, app_services, explore.saved_state().run)
 
 if pair is None:
     st.caption("No runs yet. Train one in Explore.")
 else:
-    app_services.audience.mark_viewing(
-        "compare", [run_view.run.id for run_view in (pair.a, pair.b) if run_view is not None]
-    )
+    app_services.audience.mark_viewing("compare", [run_view.run.id for run_view in pair.views])
     with (
         navigation.top_bar_slot(),
         error_boundary("Change one setting"),
         st.container(horizontal=True, vertical_alignment="center", gap="small"),
     ):
-        variant.menus(ui, app_services, pair.a.run)
+        variant.menus(ui, app_services, pair)
     with error_boundary("The choice of runs"):
         compare_view.run_pickers(ui, app_services, pair)
         ui.messages.show("runs", "curves")
@@ -36,7 +34,7 @@ else:
 
     page_pair = pair
     with error_boundary("The workbench"):
-        compare_view.map_pair(ui, pair)
+        compare_view.linked_maps(ui, pair)
 
     @st.fragment
     def curves() -> None:

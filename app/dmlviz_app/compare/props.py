@@ -1,11 +1,13 @@
-"""Props of the page Compare: two maps, and the scores and inspectors below them."""
+"""Props of the page Compare: the maps, and the scores and inspectors beside and below them."""
 
 from dataclasses import replace
 
+from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.runs.run import LIVE
 from dmlviz_app.compare import state as compare
-from dmlviz_app.compare.state import LINK, CompareState, Pair
+from dmlviz_app.compare.state import LINK, SIDES, Compared, CompareState
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.component_props import view_props
@@ -22,6 +24,9 @@ from dmlviz_app.workbench.protocol import (
 # Pixels of a map; below a projection stand its figures and what not to read from it.
 HEIGHT, HEIGHT_WITH_NOTES = 430, 540
 HINT = "Click a point to see its nearest neighbors in the embedding, or select on a map to list images here."
+HINT_OF_MANY = (
+    "Point at an image to see where it lies on every map. Click it to see its nearest neighbors in the first run."
+)
 HINTS = (
     "Click a point to see its nearest neighbors in both runs. Click a number in the table, or select on a map, to list "
     "images here.",
@@ -39,39 +44,51 @@ QUALITY_NOTE = (
 )
 
 
-def workbench_props(ui: CompareState, pair: Pair) -> WorkbenchProps:
-    """Return the props of two linked maps with what is below them; of different data sets, of two maps alone."""
-    run_views = [run_view for run_view in (pair.a, pair.b) if run_view is not None]
+def workbench_props(ui: CompareState, pair: Compared) -> WorkbenchProps:
+    """Return the props of linked maps with what is below them; of different data sets, of maps alone."""
+    many = len(pair.views) > 2
+    maps = [
+        map_data(run_view, pair) | {"notices": ui.messages.take(f"view_{side}")}
+        for run_view, side in zip(pair.views, SIDES, strict=False)
+    ]
     props = WorkbenchProps(
-        view=view_props(compare.PAGE, run_views, ui.seen, follows=ui.curves is not None),
-        maps=[
-            map_data(run_view, pair) | {"notices": ui.messages.take(f"view_{side}")}
-            for run_view, side in zip(run_views, "ab", strict=False)
-        ],
-        inspectors=[],
+        view=view_props(compare.PAGE, pair.views, ui.seen, follows=ui.curves is not None), maps=maps, inspectors=[]
     )
     if not pair.same_dataset:
         return props
-    if pair.same_run:  # has one list of neighbors
-        props["inspectors"] = [_inspector_props(pair.a, HINT, lists_selection=True)]
+    if many:
+        for nth, (data, title) in enumerate(zip(maps, short_titles(pair), strict=True)):
+            data["small"] = {"title": title, "nth": nth}
+        maps.append(maps[0] | {"notices": [], "small": {"title": "Untrained net", "nth": None}})
+    if pair.same_run or many:  # one list of neighbors
+        props["inspectors"] = [_inspector_props(pair.a, HINT_OF_MANY if many else HINT, lists_selection=True)]
     else:
         props["inspectors"] = [
             _inspector_props(run_view, hint, lists_selection=run_view is pair.a)
-            for run_view, hint in zip(run_views, HINTS, strict=False)
+            for run_view, hint in zip(pair.views, HINTS, strict=False)
         ]
-    if pair.b is not None and not (pair.same_run and pair.same_view):
+    if not pair.same_run or not pair.same_view:
         props["compare"] = compare_props(pair)
     return props
 
 
-def map_data(run_view: RunView, pair: Pair) -> MapProps:
-    """Return the props of one map of a pair: at its last frame, linked to the other."""
+def short_titles(pair: Compared) -> list[str]:
+    """Return the losses of runs that differ by their loss alone, or else their titles."""
+    losses = [LOSSES[view.run.config.loss].title for view in pair.views]
+    is_race = len({*losses}) == len(losses) and DATASETS[pair.a.run.config.dataset].trainable
+    return losses if is_race else [view.run.title for view in pair.views]
+
+
+def map_data(run_view: RunView, pair: Compared) -> MapProps:
+    """Return the props of one map among others: at its last frame, linked to them."""
     data = component_props.map_data(run_view)
     data.pop("autoplay", None)
     data["running"] = run_view.live if run_view.projection is None else run_view.projection_live
     data["link"], data["links_views"] = LINK if pair.same_dataset else None, pair.same_view
-    data["height"] = HEIGHT_WITH_NOTES if any(pair.projections) else HEIGHT
-    if run_view is pair.b and (turn := pair.turn) is not None:
+    data["height"] = HEIGHT if all(view.projection is None for view in pair.views) else HEIGHT_WITH_NOTES
+    if len(pair.views) > 2:
+        data["height"] = "fill"
+    if (turn := pair.turn(run_view)) is not None:
         data["turn"] = turn.ravel().tolist()
     return data
 
@@ -83,34 +100,35 @@ def _inspector_props(run_view: RunView, hint: str, *, lists_selection: bool) -> 
     return data
 
 
-def compare_props(pair: Pair) -> CompareProps:
+def compare_props(pair: Compared) -> CompareProps:
     """Return the props of the tables: scores and, once both runs have finished, agreement; what different maps keep."""
-    assert pair.b is not None
-    run_views = (pair.a, pair.b)
-    own_views = [replace(run_view, projection=None) for run_view in run_views]  # a projection's events have no scores
+    own_views = [replace(run_view, projection=None) for run_view in pair.views]  # a projection's events have no scores
+    titles = short_titles(pair) if len(pair.views) > 2 else [view.run.title for view in pair.views]
     sides = [
-        ComparedSide(**component_props.run_source(run_view), title=run_view.run.title, steps=run_view.run.steps)
-        for run_view in own_views
+        ComparedSide(**component_props.run_source(run_view), title=title, steps=run_view.run.steps)
+        for run_view, title in zip(own_views, titles, strict=True)
     ]
     data = CompareProps(sides=[] if pair.same_run else sides, status=_status(pair))
-    if any(pair.projections):
-        data["quality"] = _quality(run_views)
-    if pair.complete and not pair.same_run:
+    if any(view.projection is not None for view in pair.views):
+        data["quality"] = _quality(pair.views)
+    if pair.b is not None and pair.complete and not pair.same_run:
         # Thousands of neighbors take a moment, for which nothing else on the page need wait.
         version = f"{component_props.run_version(pair.a)}-{component_props.run_version(pair.b)}"
         data["cells_url"] = f"{ROUTES}/agreement/{pair.a.run.id}/{pair.b.run.id}.json?{version}"
     return data
 
 
-def _status(pair: Pair) -> str:
+def _status(pair: Compared) -> str:
     """Return what the table of agreement waits for, or why there will be none."""
-    for run_view in (pair.a, pair.b):
-        if run_view is not None and not run_view.live and not run_view.complete:
+    if pair.b is None:
+        return ""
+    for run_view in pair.views:
+        if not run_view.live and not run_view.complete:
             return f"{run_view.run.title} ended before its test images were embedded: the runs cannot be compared."
     return "Comparing predictions …" if pair.complete else "Available when both runs have finished."
 
 
-def _quality(run_views: tuple[RunView, RunView]) -> MapQuality:
+def _quality(run_views: tuple[RunView, ...]) -> MapQuality:
     """Return how well each map keeps the distances of the embeddings, where it has been measured."""
     qualities = [_quality_of(run_view) for run_view in run_views]
     titles = [

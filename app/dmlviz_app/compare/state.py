@@ -1,9 +1,9 @@
-"""State of the Compare page: the two runs, and how their settings differ."""
+"""State of the Compare page: two runs, or up to six, and how their settings differ."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import Self, cast
+from itertools import chain, zip_longest
+from typing import Self
 
 import numpy as np
 import streamlit as st
@@ -13,7 +13,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.fields import plain, text_of, words_of
 from dmlviz.errors import UserError
 from dmlviz.projection.alignment import rotation_onto
-from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
+from dmlviz.runs.run import LIVE, Run, RunNotFoundError
 from dmlviz_app.forms.selection import SeenView, Selection, ask
 from dmlviz_app.forms.view_query import COMPARED_CURVES, CURVES, MAP
 from dmlviz_app.forms.view_state import UIState
@@ -25,6 +25,8 @@ from dmlviz_app.workbench.current_view import RunView, run_images, view_titles, 
 PAGE = "compare"
 KEY = f"page.{PAGE}"
 LINK = "compare"
+SIDES = "abcdef"
+ONE_KIND = "More than two runs are shown as their trainings draw them; choose two for PCA, t-SNE, UMAP and the others."
 _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
 
 
@@ -35,6 +37,7 @@ class CompareState(UrlState):
     Attributes:
         a: ID of the first run.
         b: ID of the second run; that of the first where two maps of one run are compared.
+        c, d, e, f: IDs of further runs; then each is shown as its training draws it.
         view_a: The first map: "live", or the name of a projection.
         view_b: The second map.
         curves: The figure in *Curves*; None while closed.
@@ -43,6 +46,10 @@ class CompareState(UrlState):
 
     a: str | None = None
     b: str | None = None
+    c: str | None = None
+    d: str | None = None
+    e: str | None = None
+    f: str | None = None
     view_a: str = LIVE
     view_b: str = LIVE
     curves: str | None = None
@@ -51,11 +58,13 @@ class CompareState(UrlState):
 
     def cause(self, place: str) -> object:
         """Return what the sentences at a place are about."""
-        return self.curves if place == "curves" else (self.a, self.b, *self.views.items())
+        return self.curves if place == "curves" else (*self.runs, *self.views.items())
 
     ADDRESS = Address(
-        Param("a", run_type("The address names a first run (a) that cannot exist; showing another."), place="runs"),
-        Param("b", run_type("The address names a second run (b) that cannot exist; showing another."), place="runs"),
+        *(
+            Param(side, run_type(f"The address names a run ({side}) that cannot exist; showing others."), place="runs")
+            for side in SIDES
+        ),
         Param("view_a", MAP, LIVE),
         Param("view_b", MAP, LIVE),
         Param("curves", choice("figure", lambda state: {name: CURVES[name] for name in COMPARED_CURVES})),
@@ -67,6 +76,11 @@ class CompareState(UrlState):
         state = super().from_query(query)
         state.seen = SeenView.from_query(query)
         return state
+
+    @property
+    def runs(self) -> list[str]:
+        """The IDs of the runs that are chosen."""
+        return [run for side in SIDES if (run := getattr(self, side)) is not None]
 
     @property
     def views(self) -> dict[str, str]:
@@ -83,13 +97,20 @@ class CompareState(UrlState):
         names = list(view_titles(run))
         if self.view_a == self.view_b or not {self.view_a, self.view_b} <= set(names):
             self.view_a, self.view_b = [name for name in names if name != LIVE and not PROJECTIONS[name].linear][:2]
-        self.a = self.b = run.id
+        self.select_all([run.id, run.id])
 
     def select(self, a: str | None, b: str | None) -> None:
         """Select two runs; selecting the same run for both sides swaps them."""
         if a is not None and a == b:
             a, b = self.b, self.a
         self.a, self.b = a, b
+
+    def select_all(self, runs: Sequence[str]) -> None:
+        """Select these runs, six at most."""
+        if len(runs) > 2:
+            self.view_a = self.view_b = LIVE
+        for side, run in zip_longest(SIDES, runs[: len(SIDES)]):
+            setattr(self, side, run)
 
 
 def saved_state() -> CompareState:
@@ -101,46 +122,47 @@ def saved_state() -> CompareState:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Views of the two runs; `b` is None while there is only one."""
+class Compared:
+    """Views of the runs that are compared: of one while there is no other."""
 
-    a: RunView
-    b: RunView | None
+    views: tuple[RunView, ...]
+
+    @property
+    def a(self) -> RunView:
+        """The first."""
+        return self.views[0]
+
+    @property
+    def b(self) -> RunView | None:
+        """The second of a pair; None where there are fewer or more."""
+        return self.views[1] if len(self.views) == 2 else None
 
     @property
     def same_run(self) -> bool:
-        """Return whether both sides show one run."""
+        """Return whether both are the same run, of which two maps are compared."""
         return self.b is not None and self.a.run.id == self.b.run.id
 
     @property
     def same_view(self) -> bool:
-        """Return whether the maps show places of one kind, so that eye and epochs can be shared.
+        """Return whether all maps are of one kind, so that their steps and the camera can be shared.
 
         They do as linear views of the trainings, and as maps that followed the trainings by one method.
         """
-        first, second = self.projections
-        if first is None or second is None:
-            return not self.same_run and first is second
-        return not self.same_run and first.config.follow and first.config == second.config
+        first, *others = (None if view.projection is None else view.projection.config for view in self.views)
+        return not self.same_run and (first is None or first.follow) and all(other == first for other in others)
 
-    @property
-    def projections(self) -> tuple[ProjectionRun | None, ProjectionRun | None]:
-        """The projections that are shown; None for the view of a training."""
-        return self.a.projection, None if self.b is None else self.b.projection
-
-    @property
-    def turn(self) -> np.ndarray | None:
-        """The matrix (2 × 2) that turns or mirrors the second map onto the first: t-SNE and UMAP have no orientation.
+    def turn(self, view: RunView) -> np.ndarray | None:
+        """Return the matrix (2 × 2) that turns or mirrors a map onto the first: t-SNE and UMAP have no orientation.
 
         While one follows a training, that is by its last layout. None where a map is linear, has three dimensions, or
         has no layout yet.
         """
-        first, second = self.projections
-        if not self.same_dataset or first is None or second is None:
+        first, other = self.a.projection, view.projection
+        if view is self.a or not self.same_dataset or first is None or other is None:
             return None
-        if any(one.config.declared.linear or one.config.dims != 2 for one in (first, second)):
+        if any(one.config.declared.linear or one.config.dims != 2 for one in (first, other)):
             return None
-        (target, there), (places, here) = _places(self.a), _places(cast(RunView, self.b))
+        (target, there), (places, here) = _places(self.a), _places(view)
         _, ours, theirs = np.intersect1d(here, there, return_indices=True)
         places, target = places[ours], target[theirs]
         if not len(ours) or not (np.isfinite(target).all() and np.isfinite(places).all()):
@@ -149,17 +171,17 @@ class Pair:
 
     @property
     def same_dataset(self) -> bool:
-        """Return whether both use the same data set, so that maps and scores are comparable."""
-        return self.b is not None and self.a.run.config.dataset == self.b.run.config.dataset
+        """Return whether there are several, all of one data set, so that maps and scores are comparable."""
+        return len(self.views) > 1 and len({view.run.config.dataset for view in self.views}) == 1
 
     @property
     def complete(self) -> bool:
-        """Return whether both have finished, with all test images embedded."""
-        return self.b is not None and self.same_dataset and self.a.complete and self.b.complete
+        """Return whether all have finished, with all test images embedded."""
+        return self.same_dataset and all(view.complete for view in self.views)
 
 
-def resolve_pair(ui: CompareState, services: Services, preference: str | None) -> Pair | None:
-    """Resolve the pair in the state.
+def resolve(ui: CompareState, services: Services, preference: str | None) -> Compared | None:
+    """Resolve the runs in the state.
 
     Gaps are filled with `preference`, or the newest run, and the newest that differs from it in one setting, or in any:
     runs whose test images are embedded, where there are such.
@@ -167,7 +189,7 @@ def resolve_pair(ui: CompareState, services: Services, preference: str | None) -
     runs = services.runs.list()
     if not runs:
         return None
-    for side in ("a", "b"):
+    for side in SIDES:
         try:
             if (run_id := getattr(ui, side)) is not None:
                 services.runs.get(run_id)
@@ -186,19 +208,21 @@ def resolve_pair(ui: CompareState, services: Services, preference: str | None) -
         )
         ui.a = next(both_embedded, (with_partner or others)[0]).id
     first = services.runs.get(ui.a)
+    if any(getattr(ui, side) for side in SIDES[2:]):  # without gaps, each once
+        ui.select_all(list(dict.fromkeys(ui.runs)))
     if ui.b is None:
         partners = _partners(first, candidates)
         relatives = [run for run in partners if len(differences(first.config, run.config)) == 1]
         nearest_first = relatives + partners
         embedded = (run for run in nearest_first if run.embedded)
         ui.b = next((run.id for run in chain(embedded, nearest_first)), None)
-    a = _with_map(ui, "a", run_view(first, services), services)
-    return Pair(a, None if ui.b is None else _with_map(ui, "b", run_view(services.runs.get(ui.b), services), services))
+    views = (run_view(services.runs.get(run), services) for run in ui.runs)
+    return Compared(tuple(_with_map(ui, side, view, services) for side, view in zip(SIDES, views, strict=False)))
 
 
 def _with_map(ui: CompareState, side: str, view: RunView, services: Services) -> RunView:
     """Return the view with the map chosen for its side; a map that this run cannot have is dropped, and noted."""
-    method = ui.views[side]
+    method = ui.views.get(side, LIVE)
     if method == LIVE or not (view.complete or view.live):
         return view
     try:
@@ -253,7 +277,7 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
     return rows
 
 
-def running_side(pair: Pair) -> RunView | None:
-    """View of the run that trains now, the second before the first; always the live view."""
-    live = [run_view for run_view in (pair.b, pair.a) if run_view is not None and run_view.live]
+def running_side(compared: Compared) -> RunView | None:
+    """View of a run that trains now, the last before the first; always the live view."""
+    live = [run_view for run_view in reversed(compared.views) if run_view.live]
     return replace(live[0], projection=None) if live else None

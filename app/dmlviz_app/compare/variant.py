@@ -1,6 +1,6 @@
-"""Menus of the Compare page that train runs: one changed setting, or a preset pair."""
+"""Menus of the Compare page that train runs: one changed setting, a preset pair, a race of losses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,11 +8,14 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.config import TrainConfig
 from dmlviz.config.fields import FIELDS, limits
+from dmlviz.config.race import MOST, left_out, racer, usual_losses, why_not
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
-from dmlviz_app.compare.state import CompareState
+from dmlviz_app.compare.maps import choice_of_runs
+from dmlviz_app.compare.state import Compared, CompareState
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.labels import unique_labels
 from dmlviz_app.server.services import Services
@@ -32,17 +35,58 @@ CLASSIC_PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 MENU = 300  # pixels
+RACE = "Race"
 _FIELD_KEY = "change.field"
 PRESETS = [(dataset, kind) for dataset in ("mnist", "fashion_mnist") for kind in CLASSIC_PAIRS]
 
 
-def menus(ui: CompareState, services: Services, run: Run) -> None:
-    """Render the two menus; they close when training starts. Another program's training cannot be varied."""
-    if not DATASETS[run.config.dataset].trainable:
-        return
-    for label, content in MENUS.items():
+def menus(ui: CompareState, services: Services, pair: Compared) -> None:
+    """Render the menus; they close when training starts. Another program's training cannot be varied."""
+    run, is_trained_here = pair.a.run, DATASETS[pair.a.run.config.dataset].trainable
+    for label, content in MENUS.items() if is_trained_here else ():
         with st.popover(label, type="tertiary", key=_key(label), on_change=note_event), st.container(width=MENU):
             content(ui, services, run)
+    with st.popover(RACE, type="tertiary", key=_key(RACE), on_change=note_event), st.container(width=2 * MENU):
+        if is_trained_here:
+            race_losses(ui, services, run)
+        choice_of_runs(ui, services, pair)
+
+
+def race_losses(ui: CompareState, services: Services, run: Run) -> None:
+    """Render the choice of losses, which of them are left out, and Race."""
+    base, titles = run.config, unique_labels(list(LOSSES), lambda name: LOSSES[name].title)
+    st.caption(
+        f"Up to {MOST} losses from one start, on the same batches, with the other settings of "
+        f"{escape_markdown(run.title)}: all train by turns, and are stopped as one."
+    )
+    losses = st.multiselect(
+        "Losses",
+        [name for name in LOSSES if not why_not(base, name)],
+        usual_losses(base),
+        format_func=titles.__getitem__,
+        max_selections=MOST,
+        key=_losses_key(run),
+    )
+    st.caption(f"{len(LOSSES) - len(losses)} other losses are not among them.", help=left_out(base, losses))
+    button(
+        "Race these losses",
+        type="primary",
+        width="stretch",
+        key="race.train",
+        disabled=len(losses) < 2,
+        on_click=_race,
+        args=(ui, services, run),
+    )
+
+
+def _losses_key(run: Run) -> str:
+    return f"race.losses.{run.id}"
+
+
+def _race(ui: CompareState, services: Services, run: Run) -> None:
+    """Race the losses of now: the button may have been drawn before the last choice."""
+    configs = [racer(run.config, loss) for loss in st.session_state[_losses_key(run)]]
+    _start_training(ui, services, lambda: services.jobs.race(configs))
 
 
 def _key(label: str) -> str:
@@ -191,10 +235,10 @@ def _train_both(ui: CompareState, services: Services, first: TrainConfig, second
     )
 
 
-def _start_training(ui: CompareState, services: Services, train: Callable[[], tuple[str, str]]) -> None:
-    ui.select(*train())
+def _start_training(ui: CompareState, services: Services, train: Callable[[], Sequence[str]]) -> None:
+    ui.select_all(train())
     enforce_quota(services)
-    for label in MENUS:
+    for label in (*MENUS, RACE):
         st.session_state[_key(label)] = False
 
 

@@ -7,20 +7,25 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
+from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import TrainConfig
 from dmlviz.config.fields import words_of
+from dmlviz.config.race import left_out, racer, usual_losses
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.view_state import UIState
+from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.workbench.current_view import RunView
 
 DEFAULT = next(iter(RECIPES))
 MOST_NAMED = 4  # changes
+_RACED = "start.raced"  # the runs of a race that was just begun: the page is left later, which a callback cannot do
 
 
 def starting_point(ui: UIState, services: Services, run_view: RunView | None, config: TrainConfig) -> None:
@@ -43,6 +48,8 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
         help="Fills the whole form, for the chosen data. The map shows another run until you press Train.",
     )
     ui.messages.show("start")
+    if base in RECIPES and RECIPES[base].losses:
+        _race(services, config)
     changes = _changes(ui, services, base, config)
     if not changes:
         recipe = RECIPES.get(base)
@@ -56,6 +63,21 @@ def starting_point(ui: UIState, services: Services, run_view: RunView | None, co
         button("Reset", key="reset", type="tertiary", on_click=use, args=(ui, services, base))
     fields = ", ".join(f".st-key-{_css_class(name)} label p::after" for name in changes)
     st.html(f"<style>{fields} {{ content: ' ●'; color: var(--st-primary-color, #4c56c0); font-size: .65em; }}</style>")
+
+
+def _race(services: Services, config: TrainConfig) -> None:
+    """Render the losses of a race with these settings, and its button, which leads to Compare."""
+    losses = usual_losses(config)
+
+    def race() -> None:
+        st.session_state[_RACED] = services.jobs.race([racer(config, loss) for loss in losses])
+
+    others = f"{len(LOSSES) - len(losses)} other losses are not among them; Compare has a choice of six."
+    st.caption(f"{', '.join(LOSSES[loss].title for loss in losses)}. {others}", help=left_out(config, losses))
+    button("Race these losses", key="start.race", width="stretch", disabled=len(losses) < 2, on_click=race)
+    if raced := st.session_state.pop(_RACED, None):
+        enforce_quota(services)
+        navigation.go("compare", dict(zip("abcdef", raced, strict=False)))
 
 
 def can_use(run: Run) -> bool:

@@ -47,6 +47,13 @@ class Link(TypedDict):
     links_views: NotRequired[bool]
 
 
+class SmallMap(TypedDict):
+    """What stands on a map among more than two: a title in the color of this number; None for the untrained net."""
+
+    title: str
+    nth: int | None
+
+
 class MapProps(Source, ImageProps, Link, Nouns):
     """The map; items are numbered in the official order of the test images.
 
@@ -75,10 +82,11 @@ class MapProps(Source, ImageProps, Link, Nouns):
     height: NotRequired[int | Literal["fill"]]
     turn: NotRequired[list[float]]
     notices: NotRequired[list[str]]
+    small: NotRequired[SmallMap]
 
 
 class ViewProps(TypedDict):
-    """The run that a page shows (both runs on Compare), and its test images.
+    """The run that a page shows (all runs on Compare), and its test images.
 
     With `follows` the browser sends a snapshot of what is looked at where it differs from `known`; both are parameters
     of an address.
@@ -161,7 +169,7 @@ class QueryPadProps(TypedDict):
 
 
 class ComparedSide(Source):
-    """One of two runs."""
+    """One of the compared runs."""
 
     title: str
     steps: int
@@ -176,9 +184,9 @@ class MapQuality(TypedDict):
 
 
 class CompareProps(TypedDict):
-    """Two runs side by side; `sides` is empty for two maps of one run, `quality` is that of maps of different kinds.
+    """Runs side by side; `sides` is empty for two maps of one run, `quality` is that of maps of different kinds.
 
-    `status` stands where their agreement will: what it waits for.
+    `status` stands where the agreement of two will: what it waits for.
     """
 
     sides: list[ComparedSide]
@@ -208,8 +216,9 @@ class WelcomeProps(TypedDict):
 
 
 class WorkbenchProps(TypedDict):
-    """The maps with an inspector each or for both, and below them scores and loss curve, or the comparison of two runs.
+    """The maps with an inspector each or for all, and below them scores and loss curve, or the comparison of some runs.
 
+    More than two maps are small, and share one player: the chart of their scores.
     `welcome` is for Explore, outside of lessons. `scores` is the run whose scores are shown, in its own view; `note`
     stands above them.
     """

@@ -1,8 +1,8 @@
-// A run's events, once per page: one EventSource a run, shared by all components.
+// A run's events, once per page: one EventSource a run, or one of all where they are many, shared by all components.
 import type { ClassroomEvent, RunEvent } from "../protocol.ts";
 import { bytesOf, type Bytes } from "./base64.ts";
 import { guarded } from "./boundary.ts";
-import { serverUrl } from "./server.ts";
+import { ROUTES, serverUrl } from "./server.ts";
 import { onWake } from "./wake.ts";
 
 /** The connection was lost or is back: that does not come from the server. */
@@ -15,6 +15,8 @@ export interface StreamName {
 }
 
 interface Channel {
+  /** The run, and behind a slash the projection. */
+  key: string;
   url: string | null;
   events: StreamEvent[];
   last: number;
@@ -30,7 +32,7 @@ interface Channel {
 
 // Events without a line number of their own: never counted, never dropped as a repetition.
 const NON_REPLAYED = new Set<StreamEvent["event"]>(["queue", "machine", "end", "connection", "begun", "classroom"]);
-const MAX_CHANNELS = 6;
+const MAX_CHANNELS = 12;
 // A browser gives a host six connections; a run that is over and a projection under way may both be followed.
 const MAX_OPEN = 2;
 const FIRST_RETRY = 500;
@@ -44,6 +46,8 @@ export function createStreams({
   const channels = new Map<string, Channel>();
   const fed = new Map<string, ArrayBuffer>();
   let requests = 0;
+  /** More channels than may be open each, on one connection. */
+  let bundle: { members: Channel[]; source: EventSource } | null = null;
 
   const keyOf = (run: string, pid: string | null | undefined) => (pid ? `${run}/${pid}` : run);
 
@@ -52,6 +56,7 @@ export function createStreams({
     let channel = channels.get(key);
     if (!channel) {
       channel = {
+        key,
         url: null,
         events: [],
         last: -Infinity,
@@ -113,12 +118,50 @@ export function createStreams({
     channel.source = null;
   }
 
-  // The channels asked for last are open; the others have their turn when one of these is over.
+  // More than may be open each share one connection, until all of them are over.
   function turn() {
-    const waiting = [...channels.values()].filter((channel) => channel.wanted && !channel.ended);
-    const next = waiting.sort((a, b) => b.wanted - a.wanted).slice(0, MAX_OPEN);
-    for (const channel of channels.values()) if (!next.includes(channel)) close(channel);
+    const next = [...channels.values()].filter((channel) => channel.wanted && !channel.ended);
+    if (bundle && next.length && next.every((channel) => bundle?.members.includes(channel))) return;
+    unbundle();
+    const isMany = next.length > MAX_OPEN;
+    for (const channel of channels.values()) if (isMany || !next.includes(channel)) close(channel);
+    if (isMany) return connectAll(next);
     for (const channel of next) if (!channel.source && !channel.resting && EventSource) connect(channel);
+  }
+
+  function unbundle(): void {
+    bundle?.source.close();
+    bundle = null;
+  }
+
+  function connectAll(members: Channel[]): void {
+    if (!EventSource || members.some(({ resting }) => resting)) return; // after which there is another turn
+    const asked = members.map(({ key, last }) => `of=${key}&after=${Number.isFinite(last) ? last : ""}`);
+    const source = new EventSource(serverUrl(`${ROUTES}/events?${asked.join("&")}`));
+    bundle = { members, source };
+    members.forEach((channel, i) =>
+      source.addEventListener(
+        String(i),
+        (message: MessageEvent<string>) => channel.wanted && receive(channel, message),
+      ),
+    );
+    source.onopen = () => members.forEach((channel) => deliver(channel, { event: "connection", state: "open" }));
+    source.onerror = () => {
+      if (bundle?.source !== source) return;
+      unbundle();
+      for (const channel of members) deliver(channel, { event: "connection", state: "retrying" });
+      rest(members[0]);
+    };
+  }
+
+  /** Connect again, after a while. */
+  function rest(channel: Channel): void {
+    channel.resting = true;
+    setTimeout(() => {
+      channel.resting = false;
+      turn();
+    }, channel.delay);
+    channel.delay = Math.min(LAST_RETRY, channel.delay * 2);
   }
 
   function connect(channel: Channel): void {
@@ -134,12 +177,7 @@ export function createStreams({
       deliver(channel, { event: "connection", state: "retrying" });
       if (source.readyState !== 2) return; // the browser reconnects by itself, with the last id
       channel.source = null;
-      channel.resting = true;
-      setTimeout(() => {
-        channel.resting = false;
-        turn();
-      }, channel.delay);
-      channel.delay = Math.min(LAST_RETRY, channel.delay * 2);
+      rest(channel);
     };
   }
 
@@ -155,6 +193,7 @@ export function createStreams({
       channel.begun = begun;
       if (!again) return;
       close(channel);
+      unbundle();
       Object.assign(channel, { events: [], last: -Infinity, wanted: 0, ended: false });
       deliver(channel, { event: "begun" });
       turn();
@@ -217,6 +256,7 @@ export function createStreams({
         channel.resting = false;
         channel.delay = FIRST_RETRY;
       }
+      unbundle();
       turn();
     },
 

@@ -68,8 +68,8 @@ export class Address {
   }
 
   private runsNow(): string {
-    const { run = "", a = "", b = "" } = this.query();
-    return `${run} ${a} ${b}`;
+    const query = this.query();
+    return ["run", ..."abcdef"].map((name) => query[name] ?? "").join(" ");
   }
 
   destroy(): void {

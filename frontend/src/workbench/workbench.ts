@@ -1,4 +1,4 @@
-// Everything that shows a run, or two side by side, on one store: maps, inspectors, scores, loss curve, a closer look.
+// Everything that shows a run, or some side by side, on one store: maps, inspectors, scores, loss curve, a closer look.
 // The app mounts it as one component; an exported page, a site and a notebook mount the same one on a packed run.
 import { within } from "../lib/boundary.ts";
 import { h, wholeNames } from "../lib/dom.ts";
@@ -162,11 +162,12 @@ export class Workbench {
       this.link ??= new ViewLink(view, this.store);
       this.link.update(view, callbacks.setStateValue); // first: the maps read what is looked at
     }
-    grid.dataset.maps = String(maps.length);
+    grid.dataset.maps = maps.length > 2 ? "many" : String(maps.length);
+    grid.dataset.lastRow = String(maps.length % 4);
     grid.dataset.inspectors = String(inspectors.length);
     const show = (name: PartName, kind: string, props: unknown, key: string = name): HTMLElement[] =>
       this.renders[name] && props !== undefined ? [this.part(name, key, kind, props, callbacks)] : [];
-    const sections = [
+    const sections: HTMLElement[] = [
       ...show("welcome", "welcome-part", welcome),
       ...headings.map(({ title, text, missing }) =>
         h("p", "heading", h("strong", null, title), text, missing ? h("span", "missing", missing) : null),

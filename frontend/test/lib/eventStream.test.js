@@ -17,8 +17,11 @@ function browser() {
     close() {
       this.readyState = 2;
     }
-    send(event, id = "") {
-      if (this.readyState === 1) this.onmessage({ data: JSON.stringify(event), lastEventId: String(id) });
+    addEventListener(name, listener) {
+      this[name] = listener;
+    }
+    send(event, id = "", name = "onmessage") {
+      if (this.readyState === 1) this[name]({ data: JSON.stringify(event), lastEventId: String(id) });
     }
     fail(readyState) {
       this.readyState = readyState;
@@ -132,16 +135,25 @@ describe("stream", () => {
     assert.equal(sources.length, 1);
   });
 
-  it("keeps two sources open at most, those asked for last; the others have their turn afterwards", () => {
-    const { streams, open } = browser();
+  it("follows more than two on one source, which stays until all are over and goes on where each stood", () => {
+    const { streams, open, timers } = browser();
+    const { names } = heard(streams, "a");
+    const { names: ofOther } = heard(streams, "a", "q");
     streams.open({ run: "a", events_url: "/a" });
     open()[0].send(step(1), 4);
     streams.open({ run: "a", pid: "p", events_url: "/p" });
     streams.open({ run: "a", pid: "q", events_url: "/q" });
     streams.open({ run: "a", events_url: "/a" }); // asked again at the next rerun: no to and fro
-    assert.deepEqual(pluck(open(), "url"), ["/p", "/q"]);
-    open()[0].send({ event: "end", state: "finished" });
-    assert.deepEqual(pluck(open(), "url"), ["/q", "/a?after=4"]);
+    const all = "dmlviz/events?of=a&after=4&of=a/q&after=&of=a/p&after=";
+    assert.deepEqual(pluck(open(), "url"), [all]);
+    open()[0].send(step(7), 0, 1);
+    open()[0].send(step(2), 5, 0);
+    open()[0].send({ event: "end", state: "finished" }, 5, 2);
+    assert.deepEqual(pluck(open(), "url"), [all]);
+    assert.deepEqual([names(), ofOther()], [[1, 2], [7]]);
+    open()[0].fail(0);
+    timers.at(-1)[0]();
+    assert.deepEqual(pluck(open(), "url"), ["/a?after=5", "/q?after=0"]);
   });
 
   it("forgets a run that is trained again, tells its listeners, and opens its stream anew", () => {

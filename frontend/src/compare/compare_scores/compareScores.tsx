@@ -1,4 +1,4 @@
-// Differences of two runs: their scores at the shown steps, and the images that only one gets right.
+// Differences of two runs: their scores at the shown steps, and the images that only one gets right. Of more, a chart.
 import { unpackBits } from "../../lib/base64.ts";
 import { bus } from "../../lib/bus.ts";
 import { counted, grouped, ITEM, signed } from "../../lib/format.ts";
@@ -6,8 +6,9 @@ import { useAnswer } from "../../lib/hooks.ts";
 import { dataOf, panel, Term } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
 import type { Agreement, CompareProps, MapQuality, Nouns } from "../../protocol.ts";
-import { useFrame, useRun, type RunSource } from "../../workbench/hooks.ts";
-import { captionAt, emptyScores, reduceScores, scoresAt, type ScoreState } from "../../workbench/scores/scoreState.ts";
+import { useFrame } from "../../workbench/hooks.ts";
+import { captionAt, scoresAt, type ScoreState } from "../../workbench/scores/scoreState.ts";
+import { ScoreChart, useReadings } from "./scoreChart.tsx";
 import style from "./compareScores.css";
 
 interface ScoreRow {
@@ -65,7 +66,11 @@ function agreementReason(cell: AgreementName, [a, b]: Both<string>, item: string
 
 const ALIKE = 5e-4; // a difference that three digits do not show
 
-export default panel<CompareProps & Nouns>(style, ({ sides, status, quality, cells, cells_url, noun }) => {
+export default panel<CompareProps & Nouns>(style, (props) =>
+  props.sides.length > 2 ? <ScoreChart {...props} /> : <Scores {...props} />,
+);
+
+function Scores({ sides, status, quality, cells, cells_url, noun }: CompareProps & Nouns) {
   const readings = [0, 1].map((i) => useReadings(sides[i] ?? NONE, noun)) as [ScoreState, ScoreState];
   const steps = [0, 1].map((i) => useFrame(sides[i]?.run).step) as [number | null, number | null];
   const { found = null } = useAnswer(cells_url ?? null, (url) => fetchJson<Agreement>(url, "The comparison"));
@@ -96,13 +101,9 @@ export default panel<CompareProps & Nouns>(style, ({ sides, status, quality, cel
       )}
     </section>
   );
-});
+}
 
 const NONE = { run: "" };
-
-function useReadings(side: RunSource, noun?: string): ScoreState {
-  return Object.assign(useRun(side, emptyScores, reduceScores), { noun });
-}
 
 type AgreementProps = Pick<CompareProps, "sides"> & Nouns & { cells: Agreement };
 

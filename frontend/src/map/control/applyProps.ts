@@ -18,6 +18,7 @@ import type { Scene } from "../render/scene.ts";
 import { pinSummary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
 import type { Selection } from "./selection.ts";
+import { isHeld } from "./linkedMaps.ts";
 import type { Subset } from "./subset.ts";
 
 const SPRITES_AFTER_MS = 400; // they are wanted at the first hover, the frames go before
@@ -196,7 +197,11 @@ export class PropsReceiver {
         pivot: data.picture?.space ? [0, 0, 0] : undefined, // a learned space has an origin
         running: data.running ?? Boolean(data.events_url && !data.autoplay),
         autoplay: Boolean(data.autoplay) && !isReturn && (left?.playing ?? true),
-        step: (pid === null || data.follows) && !data.link ? (state.store.state.step ?? undefined) : undefined,
+        step: isHeld(state)
+          ? 0
+          : (pid === null || data.follows) && !data.link
+            ? (state.store.state.step ?? undefined)
+            : undefined,
       });
       this.publishSelection();
       this.listen(data, pid);

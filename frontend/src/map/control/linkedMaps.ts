@@ -6,7 +6,8 @@ import type { View } from "../math/camera.ts";
 import type { Playback } from "../playback/playback.ts";
 import type { CameraController } from "../render/cameraController.ts";
 
-const SYNCED_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub", "speed"]);
+/** Actions on the epochs that a map shows. */
+export const SYNCED_ACTIONS = new Set(["play", "step", "seek", "seekStep", "scrub", "speed"]);
 
 /** The camera relative to Home, without the units of the world: its zoom, and its offset in pixels there. */
 export const fromHome = (view: View, home: View) => ({
@@ -29,8 +30,11 @@ export function stepBeside(step: number, total: number, other: number): number {
 
 /** A map among linked maps, as the others see it. */
 interface Member {
-  data: { link?: string | null; links_views?: boolean };
+  data: { link?: string | null; links_views?: boolean; small?: { nth: number | null } };
 }
+
+/** True if a map stays at the untrained net, whatever the others beside it show. */
+export const isHeld = ({ data: { small } }: Member): boolean => small?.nth === null;
 
 export interface LinkedParts {
   state: Member;
@@ -88,7 +92,7 @@ export class MapLink {
   /** True if the others follow this map's epochs: it was played last, or it learns and none was played. */
   get leads(): boolean {
     const { playback } = this.parts;
-    return this.linksViews && (this.led ?? (playback.open && playback.player.following));
+    return this.linksViews && !isHeld(this.parts.state) && (this.led ?? (playback.open && playback.player.following));
   }
 
   // ---- from this map
@@ -126,7 +130,7 @@ export class MapLink {
   }
 
   private applyStep({ step, total = 0, leads }: BusEvents["frame"]): void {
-    if (!leads || this.leads) return;
+    if (!leads || this.leads || isHeld(this.parts.state)) return;
     this.parts.playback.seekInterpolated(stepBeside(step, total, this.total));
   }
 

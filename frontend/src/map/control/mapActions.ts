@@ -8,7 +8,7 @@ import type { Outline } from "../ui/outline.ts";
 import type { Here } from "./here.ts";
 import type { Interaction } from "./interaction.ts";
 import { isTaken, keyAction, type Action } from "./keys.ts";
-import type { MapLink } from "./linkedMaps.ts";
+import { isHeld, SYNCED_ACTIONS, type MapLink } from "./linkedMaps.ts";
 import type { Subset } from "./subset.ts";
 
 export interface ActionParts {
@@ -44,6 +44,7 @@ export class MapActions {
   run(action: Action): void {
     const { scene, interaction, subset, playback, state, link, root, outline, here, refresh } = this.parts;
     const { store, model } = state;
+    if (isHeld(state) && SYNCED_ACTIONS.has(action[0])) return;
     link.onAction(action[0]);
     switch (action[0]) {
       case "mode":

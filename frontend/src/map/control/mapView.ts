@@ -3,7 +3,8 @@ import { bus } from "../../lib/bus.ts";
 import { scaleOf } from "../../lib/dom.ts";
 import { messageOf } from "../../lib/format.ts";
 import type { ComponentArguments } from "../../lib/mount.ts";
-import { readTheme } from "../../lib/theme.ts";
+import { classColors } from "../../lib/palette.ts";
+import { css, readTheme } from "../../lib/theme.ts";
 import { expandProps, type MapInput } from "../data/expandProps.ts";
 import type { Model } from "../data/model.ts";
 import { MapState } from "../data/state.ts";
@@ -21,7 +22,7 @@ import { Interaction } from "./interaction.ts";
 import { LayoutMover } from "./layoutMover.ts";
 import { Here } from "./here.ts";
 import { layoutHooks } from "./layoutHooks.ts";
-import { MapLink } from "./linkedMaps.ts";
+import { isHeld, MapLink } from "./linkedMaps.ts";
 import { MapActions } from "./mapActions.ts";
 import { PointPainter } from "./pointPainter.ts";
 import { StatePublisher } from "./publishState.ts";
@@ -329,6 +330,7 @@ export class MapView {
     if (this.ahead !== null && input.run === this.state.data.run && input.view !== this.ahead) return;
     const {
       state,
+      layout,
       layout: { stage, root },
     } = this;
     this.host = { setTriggerValue };
@@ -341,6 +343,10 @@ export class MapView {
     if (data.view === view && !state.alone) this.mover.release();
     state.theme = readTheme(stage);
     root.classList.toggle("dark", state.theme.dark);
+    root.classList.toggle("small", Boolean(data.small));
+    layout.title.textContent = data.small?.title ?? "";
+    const chip = data.small?.nth ?? null;
+    layout.title.style.setProperty("--chip", chip === null ? null : css(classColors(chip + 1, state.theme.dark)[chip]));
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
     if (root.style.height !== height) root.style.height = height;
     this.receiver.apply(data);
@@ -361,7 +367,7 @@ export class MapView {
     const { scores = "", note = "", sentence = "", course = [] } = of(bus.last("scored")) ?? {};
     layout.headline.score(scores, note);
     layout.bar.follow("score", course);
-    [layout.moment.textContent, layout.moment.title] = [sentence, note];
+    if (!isHeld(state)) [layout.moment.textContent, layout.moment.title] = [sentence, note];
     layout.bar.follow("loss", of(bus.last("losses"))?.course ?? []);
   }
 

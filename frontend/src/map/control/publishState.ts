@@ -12,7 +12,7 @@ import { summary } from "../ui/ariaLive.ts";
 import type { Layout } from "../ui/layout.ts";
 import { noticesOf, statusOf } from "../ui/status.ts";
 import { METHODS } from "./layoutMover.ts";
-import type { MapLink } from "./linkedMaps.ts";
+import { isHeld, type MapLink } from "./linkedMaps.ts";
 
 /** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
 export function mapRanks(
@@ -185,6 +185,7 @@ export class StatePublisher {
       link,
       layout,
     } = this.parts;
+    if (isHeld(state)) return;
     if (!playback.isOf(data.run, pid)) return; // the last map of another run stands in, whose steps are not this one's
     const { playing } = player;
     const index = Math.floor(player.position);
@@ -219,7 +220,7 @@ export class StatePublisher {
       orbit,
       playback,
     } = this.parts;
-    if (!scene.settled || !scene.frame || !playback.shown) return;
+    if (!scene.settled || !scene.frame || !playback.shown || isHeld(this.parts.state)) return;
     const pinned = model.pinned !== null && scene.usable[model.pinned] ? model.pinned : null;
     const item = pinned ?? (marker.to ? "query" : null);
     const items = (pinned === null ? (marker.query?.neighbors ?? []) : model.neighbors).map(

@@ -88,6 +88,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const notices = h("div", { class: "notices", role: "status" });
   const headline = new Headline();
   const moment = h("div", "moment");
+  const title = h("div", "title");
   const strip = h("div", "strip", moment, caption, toolbar.choices);
   const stage = h(
     "div",
@@ -98,6 +99,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     outline.node,
     toolbar.node,
     strip,
+    title,
     status,
     notices,
     alarm.node,
@@ -131,6 +133,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
     alarm,
     caption,
     moment,
+    title,
     strip,
     status,
     notices,
