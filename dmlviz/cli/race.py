@@ -63,8 +63,8 @@ def race(
                 progress.update(task, advance=isinstance(event, Step))
     for config in configs:
         run = store.get(config.id)
-        end = run.end or {}
-        said = told(run.metrics) if run.embedded else end.get("reason", run.state)
+        why = run.end.get("reason", run.state) if run.end else run.state
+        said = told(run.metrics) if run.embedded else why
         console.print(f"{LOSSES[config.loss].title}: {said}\n  {run.path}", markup=False)
     if open_ones and stop():
         raise typer.Exit(130)
