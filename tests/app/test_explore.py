@@ -137,6 +137,17 @@ def test_train_submits_the_settings_and_shows_the_run(here, run, started):
     assert page.test.query_params["run"] == config.id
 
 
+def test_a_map_that_follows_stays_chosen_for_the_next_training(here, run, started, monkeypatch):
+    monkeypatch.setattr(here.scheduler, "status", lambda _: Status("running"))
+    page = Page(run=run.id, view="umap", steps=50)
+    page.button(key="train").click()
+    page.run()
+    training, layout = (config for config, _ in started[-2:])
+    assert (page.data("map")["run"], page.data("map")["view"]) == (training.id, layout.id)
+    assert layout == ProjectionConfig.following("umap")
+    assert page.test.query_params["view"] == "umap"
+
+
 def test_train_says_what_was_trained_already_and_offers_another_seed(here, write, started, monkeypatch):
     config = TrainConfig(dataset="digits", steps=50)
     for seed in (0, 1):

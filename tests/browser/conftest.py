@@ -115,7 +115,8 @@ def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
         port = free.getsockname()[1]
     script = str(ROOT / "app" / "main.py")
     listen = ["--server.address", "127.0.0.1", "--server.port", str(port)]  # everywhere, it would be for several people
-    command = [sys.executable, "-m", "streamlit", "run", script, *listen]
+    quiet = ["--server.fileWatcherType", "none"]  # it would look through the whole checkout again and again
+    command = [sys.executable, "-m", "streamlit", "run", script, *listen, *quiet]
     folders = {"DMLVIZ_RUNS": str(runs), "DMLVIZ_DATA": str(tmp_path)}
     started = Server(command, folders | {"NUMBA_DISABLE_JIT": "1"})
     yield started

@@ -162,11 +162,11 @@ def test_on_a_phone_the_sidebar_closes_when_a_training_begins(visit):
 
 
 @pytest.mark.slow
-def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keeps_its_layouts_and_stays_chosen(visit):
+def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keeps_its_layouts(visit):
     """Live, scrubbed and at the end; on the live view, and on a map that follows the training."""
     person = visit(1280, 1600)
     page, steps = person.page, 20_000
-    run = person.train(f"dataset=digits&net=mlp&loss=triplet&miner=semihard_nearest&steps={steps}&num_snapshots=60")
+    person.train(f"dataset=digits&net=mlp&loss=triplet&miner=semihard_nearest&steps={steps}&num_snapshots=60")
     page.goto(page.url + "&pin=34")
     page.get_by_role("button", name="By class", exact=True).click()
     for drawer in ("What the loss sees", "Distance distribution"):
@@ -212,12 +212,6 @@ def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keep
     last = int(person.of_map("step"))
     page.get_by_role("button", name="Previous frame").first.click()
     until(lambda: int(person.of_map("step")) < last, what="its layouts are not kept")
-    page.goto(f"{person.url}/?view=umap&dataset=digits&net=mlp&steps=20000")
-    person.press("Train")
-    person.map_has("run", re.compile(f"^(?!{run})[0-9a-f]{{16}}$"))
-    person.map_has("view", re.compile("[0-9a-f]{16}"))
-    assert "view=umap" in page.url
-    person.press("Stop")
 
 
 def test_many_classes_can_be_found_pointed_at_selected_and_read(person):
@@ -312,12 +306,6 @@ def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_po
 
     person.choose("All scores")
     expect(drawer.locator("tr", has_text="ROC area")).to_contain_text(f"{area:.4f}")
-    person.choose("Recall@k")
-    expect(page).to_have_url(re.compile("curves=recall_at_k"))
-
-    person.page.reload()
-    person.map_has("ready", "true")
-    expect(chart.locator(".textpoint").first).to_be_visible()
     drawer.locator("summary").click()
     expect(page).not_to_have_url(re.compile("curves="))
     expect(chart).to_have_count(0)

@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from dmlviz import metrics
 from dmlviz.config import ProjectionConfig
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
@@ -101,16 +100,6 @@ def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, d
     expect(pinned).to_have_attribute("data-neighbors", "10")
     for one in (first, second):
         expect(one).to_have_attribute("data-pinned", pinned.get_attribute("data-subject"))
-
-    drawer = page.get_by_test_id("stExpander").filter(has_text="Curves")
-    drawer.locator("summary").click()
-    chart = drawer.get_by_test_id("stPlotlyChart")
-    expect(chart.locator(".textpoint").first).to_be_visible()
-    found = int((metrics.evaluate_per_query(digits_run.embeddings, digits_run.labels).first_hit == 2).sum())
-    says = "first neighbor of their class is the 2nd"
-    person.click_point(chart, 1, "among 2", drawer, says, trace=2)  # on the second run's curve
-    for one in (first, second):
-        expect(one).to_have_attribute("data-selected", str(found))
 
     # Two maps of one run: they share what is pinned.
     person.pick("Second run", "The same run, another map")

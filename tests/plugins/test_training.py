@@ -23,17 +23,48 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "margin_ratio_loss.py"
 TRAIN = ["train", "--dataset", "digits", "--net", "mlp", "--steps", "5", "--num-snapshots", "2"]
 
 
-def dmlviz(*words):
-    """What the command line answers, in a process of its own: exit code and text."""
+# Imports what a training needs once, and does each command in a child of its own, which knows no plug-in yet.
+COMMANDS = """
+import json, os, sys, traceback
+import dmlviz.cli.train, dmlviz.runs.training_run
+from dmlviz.cli.main import main
+for line in sys.stdin:
+    folder, words = json.loads(line)
+    if not (child := os.fork()):
+        for number, name in enumerate(("out", "err"), 1):
+            os.dup2(os.open(os.path.join(folder, name), os.O_CREAT | os.O_WRONLY | os.O_TRUNC), number)
+        code = 0
+        try:
+            main(words)
+        except SystemExit as end:
+            code = end.code or 0
+        except BaseException:
+            code = traceback.print_exc() or 1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def dmlviz(tmp_path_factory):
+    """`dmlviz(*words)`: what the command line answers, in a process of its own: exit code and text."""
     environment = {name: value for name, value in os.environ.items() if name != plugins.ENVIRONMENT}
     environment["COLUMNS"] = "240"  # so that no table cuts what is looked for
-    done = subprocess.run(
-        [sys.executable, "-m", "dmlviz", *map(str, words)], capture_output=True, text=True, env=environment
-    )
-    return done.returncode, done.stdout + done.stderr
+    folder, pipes = tmp_path_factory.mktemp("said"), {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", COMMANDS], text=True, env=environment, **pipes) as process:
+
+        def command(*words):
+            process.stdin.write(json.dumps([str(folder), [*map(str, words)]]) + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline()), "".join((folder / name).read_text() for name in ("out", "err"))
+
+        yield command
+        process.stdin.close()
 
 
-def test_train_takes_a_plug_in_wherever_the_option_stands(tmp_path):
+def test_train_takes_a_plug_in_wherever_the_option_stands(dmlviz, tmp_path):
     code, said = dmlviz(*TRAIN, "--loss", "margin_ratio", "--plugin", EXAMPLE, "--runs", tmp_path)
     assert code == 0, said
     code, said = dmlviz("runs", f"--plugin={EXAMPLE}", "--runs", tmp_path)
@@ -46,7 +77,7 @@ def test_train_takes_a_plug_in_wherever_the_option_stands(tmp_path):
     assert (code, "There is no loss called 'margin_ratio'" in said) == (2, True)
 
 
-def test_a_changed_formula_trains_anew_and_an_equal_one_does_not(tmp_path):
+def test_a_changed_formula_trains_anew_and_an_equal_one_does_not(dmlviz, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text(EXAMPLE.read_text())
     trained = [*TRAIN, "--loss", "margin_ratio", "--plugin", mine, "--runs", tmp_path / "runs"]
@@ -59,7 +90,7 @@ def test_a_changed_formula_trains_anew_and_an_equal_one_does_not(tmp_path):
     assert len([*(tmp_path / "runs").glob("[0-9a-f]*/run.json")]) == 2
 
 
-def test_an_imported_run_keeps_the_identity_of_the_code_that_trained_it(tmp_path):
+def test_an_imported_run_keeps_the_identity_of_the_code_that_trained_it(dmlviz, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text(EXAMPLE.read_text())
     words = ["--plugin", mine, "--runs", tmp_path / "runs"]
@@ -70,7 +101,7 @@ def test_an_imported_run_keeps_the_identity_of_the_code_that_trained_it(tmp_path
     assert (code, said.split()[0]) == (0, run)
 
 
-def test_a_broken_plug_in_ends_a_command_with_one_line(tmp_path):
+def test_a_broken_plug_in_ends_a_command_with_one_line(dmlviz, tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("1 / 0\n")
     code, said = dmlviz("runs", "--plugin", broken)
