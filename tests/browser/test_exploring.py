@@ -282,8 +282,8 @@ def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_po
     expect(chart.locator(".textpoint").first).to_have_text(f"R@1 {digits_run.metrics['recall_at_1']:.4f}")
     expect(drawer).to_contain_text("596 test images of Digits 8 × 8 after step 60, the end")
     for theme, ground, ink in (
-        ("dark", "rgb(20, 22, 27)", "rgb(166, 170, 179)"),
         ("light", "rgb(255, 255, 255)", "rgb(102, 105, 111)"),
+        ("dark", "rgb(20, 22, 27)", "rgb(166, 170, 179)"),
     ):
         page.emulate_media(color_scheme=theme)
         expect(chart.locator(".main-svg").first).to_have_css("background-color", ground)

@@ -9,17 +9,12 @@ from playwright.sync_api import expect
 
 from dmlviz.runs.store import Runs
 from tests.browser.conftest import data_folder
-from tests.browser.person import SLOW
 from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-WALKS = [  # thousands of points cost Firefox half a minute, and a menu six seconds
-    ("tabs", "fashion_mnist", ("pca", "tsne", "umap")),
-    ("firefox_tabs", "digits", ("pca",)),
-]
-# So few that a walk takes seconds; all test images are on the map.
-FEW = {"tsne": "view.iterations=50", "umap": "view.iterations=10"}
+# Thousands of points cost Firefox half a minute, and a menu six seconds.
+WALKS = [("tabs", "fashion_mnist"), ("firefox_tabs", "digits")]
 SETTINGS = "net=mlp&steps=40&max_train_images=1000&num_snapshots=5"
 
 
@@ -32,10 +27,8 @@ def picture() -> bytes:
 
 
 @pytest.mark.skipif(data_folder() is None, reason="neither MNIST nor Fashion-MNIST is on this machine")
-@pytest.mark.parametrize(("browser", "dataset", "views"), WALKS)
-def test_the_mission_from_the_first_page_to_the_export(
-    visit, runs, browser, dataset, views, firefox_downloads, request
-):
+@pytest.mark.parametrize(("browser", "dataset"), WALKS)
+def test_the_mission_from_the_first_page_to_the_export(visit, runs, browser, dataset, firefox_downloads, request):
     person = visit(browser=request.getfixturevalue(browser))
     page, inspector = person.page, person.page.locator(".inspector")
     if browser == "firefox_tabs":
@@ -50,15 +43,11 @@ def test_the_mission_from_the_first_page_to_the_export(
     person.map_has("points", str(len(trained.labels)))
     until(lambda: float(person.score("precision_at_1").replace("–", "0")) > 0.4)
 
-    for view in views:
-        if view == "pca":
-            person.choose("PCA")
-        else:  # by its address, with few iterations
-            person.open(f"?run={run}&view={view}&{FEW[view]}")
-        person.map_has("view", re.compile("[0-9a-f]{16}"))
-        person.map_has("state", "finished", timeout=4 * SLOW)
-        person.map_has("points", str(len(trained.labels)))
-        expect(page.get_by_text("details in the log")).to_have_count(0)
+    person.choose("PCA")  # all other maps are drawn in test_stories.py
+    person.map_has("view", re.compile("[0-9a-f]{16}"))
+    person.map_has("state", "finished")
+    person.map_has("points", str(len(trained.labels)))
+    expect(page.get_by_text("details in the log")).to_have_count(0)
 
     page.mouse.click(*person.place_of(10))
     expect(inspector).to_have_attribute("data-subject", re.compile("[0-9]+"))
@@ -93,12 +82,3 @@ def test_the_mission_from_the_first_page_to_the_export(
     until(lambda: file.stat().st_size > 500_000, what="too short a file")
     expect(to_pass_on).to_be_visible()  # the panel stays
     file.unlink()
-    if browser == "firefox_tabs":
-        return
-
-    page.goto(f"{person.url}/compare?a={run}")
-    expect(page.locator(".map[data-ready=true]").first).to_have_attribute("data-run", run)
-    page.goto(f"{person.url}/clean?run={run}")
-    page.get_by_role("button", name="Look through the training images").click()
-    expect(page.locator(".review")).to_have_attribute("data-ready", "true")
-    expect(page.locator(".review .row").first).to_be_visible()

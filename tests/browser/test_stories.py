@@ -96,17 +96,6 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_begun
     person.press("Clear")
 
 
-def test_a_killed_worker_shows_a_message(person, server):
-    """That the next run trains is shown by each story that follows, on the same server."""
-    person.train("dataset=digits&net=mlp&steps=100000&seed=5")
-    until(lambda: int(person.of_map("step") or 0) > 5)
-    server.kill_workers()
-    person.map_has("state", "failed")
-    said = person.words.inner_text()
-    assert len(said) > 20
-    assert "Traceback" not in said
-
-
 def fits(part, height):
     box = part.bounding_box()
     return box["y"] >= 0 and box["y"] + box["height"] <= height

@@ -5,9 +5,6 @@ import pytest
 import torch
 from PIL import Image
 from torch import distributed, nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.data import TensorDataset
 
 from dmlviz.errors import UserError
@@ -80,6 +77,10 @@ def test_what_is_wrong_is_said_before_the_training(arguments, message):
 
 def test_a_net_that_is_spread_over_processes_is_left_alone(tmp_path):
     """One process that asks for the weights of the others would wait for them for ever."""
+    from torch.distributed.device_mesh import init_device_mesh  # a second, which no other test needs
+    from torch.distributed.fsdp import fully_shard
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
     distributed.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
     try:
         net = fully_shard(nn.Linear(4, 4), mesh=init_device_mesh("cpu", (2,)))
