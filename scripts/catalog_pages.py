@@ -94,10 +94,10 @@ def _page(kind: Kind, spec: Spec) -> Iterator[str]:
     if spec.formula:
         yield f'<div class="formula">{convert(spec.formula, display="block")}</div>\n'
     symbol = re.search(rf'<symbol id="{kind.name}-{spec.name}" (.*?)</symbol>', cards.PICTURES.read_text(), re.DOTALL)
-    if symbol and "href=" not in symbol[1]:  # one made of others' drawings
-        yield f'<svg class="drawing" role="img" aria-label="{spec.title}" {symbol[1]}</svg>\n'
     if kind.name == "projection" and spec.name != "plane":
         yield from _map(spec.name)
+    elif symbol and "href=" not in symbol[1]:  # one made of others' drawings
+        yield f'<svg class="drawing" role="img" aria-label="{spec.title}" {symbol[1]}</svg>\n'
     for title, text in (
         ("In words", getattr(spec, "explanation", "")),
         ("When to use it", spec.when_to_use),
@@ -144,9 +144,8 @@ def _map(method: str) -> Iterator[str]:
         for (x, y), label in zip(places, test.labels, strict=True)
     )
     kept = drawn.quality.overall["neighbors_kept"] * 10
-    said = (
-        f"{len(points)} digits of 8 × 8 pixels by {method}, by their pixels; the map keeps {kept:.1f} of 10 neighbors."
-    )
+    title = ALL["projection"].catalog[method].title
+    said = f"The pixels of {len(points)} digits by {title}: the map keeps {kept:.1f} of 10 neighbors."
     yield f'<svg class="map" role="img" aria-label="{said}" viewBox="0 0 320 320">{dots}</svg>\n\n{said}\n'
 
 

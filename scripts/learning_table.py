@@ -37,8 +37,8 @@ HEAD = f"""# What each loss learns
 
 P@1 (the share of images whose nearest neighbor is of their class) and MAP@R of the 10,000 test images of MNIST among
 themselves, after training on the first {TRAIN_IMAGES:,} training images: net `small`, 64 dimensions, {STEPS} steps, all
-else as the loss recommends. Mean ± standard deviation over {len(SEEDS)} seeds (net and batches); made by
-`python scripts/learning_table.py`. What the losses recommend was chosen on other images: see [SWEEPS.md](SWEEPS.md).
+other settings as the loss recommends. Mean ± standard deviation over {len(SEEDS)} seeds (net and batches); made by
+`python scripts/learning_table.py`. The recommended settings were chosen on other images: see [SWEEPS.md](SWEEPS.md).
 
 The differences between good losses are of the size of the spread: MNIST tells which losses learn, not which is best.
 """

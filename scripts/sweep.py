@@ -31,10 +31,10 @@ SEEDS = (0, 1, 2)
 HEAD = f"""# How the losses' defaults were chosen
 
 P@1 after training on the first 10,000 training images of MNIST (net `small`, 64 dimensions, 400 steps), measured on the
-last 10,000 training images, which were not trained on; the test images took no part. One coordinate after the other:
-the learning rate at half, all and twice the recommended one, then, at the best of them, the loss's main parameter
-likewise, with seed 0. What beat the recommendation by more than {NOISE} was measured with seeds 1 and 2 too, and had to
-beat it by as much in the mean. Made by `python scripts/sweep.py`; **bold** is what the loss recommends.
+last 10,000 training images, which were not trained on; the test images took no part. One setting after the other
+was tried with seed 0: the learning rate at half, once and twice the recommended value, then, at the best of these, the
+loss's main parameter likewise. A value that beat the recommendation by more than {NOISE} was also measured with seeds 1
+and 2, and had to beat it by as much in the mean. Made by `python scripts/sweep.py`; **bold** is what the loss recommends.
 """
 
 
