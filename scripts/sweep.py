@@ -34,7 +34,8 @@ P@1 after training on the first 10,000 training images of MNIST (net `small`, 64
 last 10,000 training images, which were not trained on; the test images took no part. One setting after the other
 was tried with seed 0: the learning rate at half, once and twice the recommended value, then, at the best of these, the
 loss's main parameter likewise. A value that beat the recommendation by more than {NOISE} was also measured with seeds 1
-and 2, and had to beat it by as much in the mean. Made by `python scripts/sweep.py`; **bold** is what the loss recommends.
+and 2, and had to beat it by as much in the mean. Made
+by `python scripts/sweep.py`; **bold** is what the loss recommends.
 """
 
 

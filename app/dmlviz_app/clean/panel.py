@@ -38,9 +38,8 @@ REFRESH_S = 2.0
 def clean_view(ui: CleanState, services: Services) -> None:
     """Render the page."""
     st.markdown(
-        "### Clean the data\n:small[A net that has learned from all images disagrees with a few of them; some of your own "
-        "vectors disagree with their neighbors. Look at them: the data stay as they are, and decisions are kept beside "
-        "them.]"
+        "### Clean the data\n:small[A net that has learned from all images disagrees with a few of them; some of your "
+        "own vectors disagree with their neighbors. Look at them: the data stay as they are.]"
     )
     run = _choice(ui, services)
     ui.messages.show("run")
