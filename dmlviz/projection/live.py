@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count, islice
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
-from dmlviz.projection import tsne
 from dmlviz.projection.alignment import align_by
 from dmlviz.projection.implementation import implementation
 from dmlviz.projection.layout import Projection, project
@@ -23,7 +21,7 @@ from dmlviz.projection.validation import check, check_embeddings, check_labels, 
 
 _COLLAPSED = 1e-3  # of the embeddings' length
 _KNOWN = 50  # points, or half of them, must have a place for the map to go on from
-_SMALL = 0.03  # of a live t-SNE, from which a whole one begins: it ends as well as from scratch, and turns no cluster
+_GENTLE = 1.6  # factor of the early affinities of a t-SNE that settles: it ends as well as from scratch, in its place
 _NOISE = 1e-4  # of the map: new points that are placed alike separate
 _FORMED = 1000  # iterations: neighbors pull a layout together no more
 _FRAMES = (6, 2)  # of the first update and of a later one, where one looks on
@@ -97,6 +95,14 @@ class LiveProjection:
         """
         layout = Layout(np.asarray(coordinates, np.float32), iterations=_FORMED)
         self._state = _State(self.config, ids, layout, layout.coordinates)
+
+    def places(self, embeddings: Any, *, ids: Any = None, labels: Any = None) -> np.ndarray | None:
+        """Return where points (n × dims) are on this map, new ones where it would place them; None if it has none.
+
+        Arguments and errors are those of `update`.
+        """
+        rows, numbers, config, _ = self._checked(embeddings, ids, labels)
+        return self._places(config, rows, numbers)
 
     def update(
         self,
@@ -179,20 +185,12 @@ class LiveProjection:
             UserError: For input that this method cannot project; see `project`.
         """
         rows, ids, config, note = self._checked(embeddings, ids, labels)
-        begun = None if config.declared.linear else self._begin(config, rows, ids)
-        start = None if begun is None else begun.coordinates
-        draw = partial(project, rows, labels=labels, stop=stop, device=self._device)
-        if start is None or "exaggeration" not in config.params:
-            whole = draw(config, on_frame, start=start)
-        else:  # as a map from scratch, which is small at first while neighbors pull more strongly
-            total = config.params["iterations"]
-            early = tsne.early_iterations(total)
-            params = {"iterations": early, "attraction": config.params["exaggeration"]}
-            first = config.replace(params=config.params | params)
-            say = None if on_frame is None else lambda done, _, error, y: on_frame(done, total, error, y)
-            whole = draw(first, say, start=_SMALL * start)
-            if not whole.stopped:
-                whole = draw(config, on_frame, start=whole.coordinates, begun=early)
+        start = self._places(config, rows, ids)
+        drawn, begun = config, 0
+        if start is not None and "exaggeration" in config.params:
+            gentle = min(_GENTLE, config.params["exaggeration"])
+            drawn, begun = config.replace(params=config.params | {"exaggeration": gentle}), 1  # which has early ones
+        whole = project(rows, drawn, on_frame, labels=labels, start=start, stop=stop, begun=begun, device=self._device)
         layout = Layout(
             whole.coordinates, whole.error, whole.iterations, whole.explained, whole.momentum, whole.neighbors
         )
@@ -212,6 +210,10 @@ class LiveProjection:
         elif (places := len({row.tobytes() for row in rows})) <= len(rows) / 2:
             note = f"The {len(rows):,} embeddings are in {places:,} places: equal ones lie anywhere in their group."
         return rows, numbers, config, note
+
+    def _places(self, config: ProjectionConfig, rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
+        begun = None if config.declared.linear else self._begin(config, rows, ids)
+        return None if begun is None else begun.coordinates
 
     def _begin(self, config: ProjectionConfig, rows: np.ndarray, ids: np.ndarray) -> Layout | None:
         """Return the layout of these points to go on from; its neighbors only if the points are the same."""

@@ -51,7 +51,7 @@ def fit(
         dims: 2 or 3.
         seed: Seed of the initial noise.
         frames: Progress callbacks, from the first iteration on.
-        start: Initial positions, n × dims, without early exaggeration; PCA by default.
+        start: Initial positions, n × dims, from which the iterations after the early ones begin; PCA by default.
         begun: Iterations already done by the layout that `start` comes from, to resume it.
         momentum: Velocity and gains (2 × n × dims) of that layout; without them it goes on from rest.
         device: Torch device.
@@ -61,11 +61,11 @@ def fit(
     """
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
-    frames.report(begun, iterations, None, init)
+    early = early_iterations(iterations) if exaggeration > 1 else 0
+    done = begun or (0 if start is None else early)
+    frames.report(done, iterations, None, init)
     near, affinities = neighbors_and_affinities(points, perplexity, frames.raise_if_stopped)
     frames.raise_if_stopped()
-    early = early_iterations(iterations) if (start is None or begun) and exaggeration > 1 else 0
-    done = begun
     with Helpers() as helpers:
         moving = descent(init, momentum, attracting(affinities, attraction), affinities, device, helpers)
         while done < iterations and not frames.should_stop():

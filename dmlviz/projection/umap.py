@@ -49,7 +49,7 @@ def fit(
         seed: Seed of all random choices.
         frames: Progress callbacks, from the first iteration on, without an error value.
         labels: Class numbers (n), for a supervised map.
-        start: Initial positions, n × dims; PCA by default.
+        start: Initial positions, n × dims, from which it goes on as slowly as a live map; PCA by default.
         begun: Iterations already done by the layout that `start` comes from, to resume it.
 
     Raises:
@@ -57,11 +57,11 @@ def fit(
     """
     points = prepare(embeddings, metric)
     init = initial_layout(points, dims, seed) if start is None else np.asarray(start, np.float32)
-    frames.report(begun, iterations, None, init)
+    done = begun or (0 if start is None else int((1 - _LATER_RATE) * iterations))
+    frames.report(done, iterations, None, init)
     near, edges = neighbors_and_edges(points, neighbors, metric, labels, frames.raise_if_stopped)
     frames.raise_if_stopped()
 
-    done = begun
     with Helpers() as helpers:
         forces = forces_of(edges, iterations, seed, min_dist, helpers)
         y = np.ascontiguousarray(init.T)

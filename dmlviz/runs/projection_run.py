@@ -60,7 +60,7 @@ def run_projection(
         folder: The folder of the projection, inside its run's.
         stop: Called between iterations; True stops.
         trains: Whether the run still trains, or is about to; a map that follows waits for its snapshots.
-        begin: ID of the projection by the same method from whose last layout a map that follows goes on, if any.
+        begin: ID of the projection by the same method from whose last layout this one goes on, if any.
         every: Whether a map that follows draws every snapshot, however far it falls behind the training; otherwise it
             leaves out those that came meanwhile, since somebody is watching.
 
@@ -75,7 +75,7 @@ def run_projection(
             if record.config.follow:
                 _follow(writer, record, run, stop, trains, begin, every)
             else:
-                _project_once(writer, record, run, stop)
+                _project_once(writer, record, run, stop, begin)
         except Exception as error:
             if run.path.is_dir():  # otherwise it was deleted, and this record with it
                 writer.failed(error)
@@ -90,13 +90,17 @@ def started(config: ProjectionConfig, run: Run) -> ProjectionStartedEvent:
     return event
 
 
-def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop) -> None:
-    from dmlviz.projection import lowered, project
+def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, begin: str) -> None:
+    from dmlviz.projection import LiveProjection, lowered, project
 
     began, config = time.perf_counter(), record.config
     embeddings, labels = projected_embeddings(run, config, config.step)
     config = lowered(config, *embeddings.shape)[0]
     iteration, start, momentum = record.resume_state or (0, None, None)
+    if begin and start is None and config.resumable:
+        live = LiveProjection(config)
+        _begin(live, record, run, begin)
+        start = live.places(embeddings, ids=projected_items(run, config), labels=_known(run, labels))
     frame_writer = _FrameWriter(writer, "all" if config.step is None and config.items is None else "tracked")
     projection = project(
         embeddings,
@@ -171,12 +175,8 @@ def _follow(
     if frames:  # of an earlier attempt
         shown = max(frames)
         live.begin(record.positions(frames[shown]), projected_items(run, config.replace(step=shown)))
-    elif begin and trains(run):  # the same map with other settings
-        other = ProjectionRun(record.path.parent / begin)
-        kept = other.layouts
-        if kept and (other.config.method, other.config.dims) == (config.method, config.dims):
-            step = max(kept)
-            live.begin(other.positions(kept[step]), projected_items(run, config.replace(step=step)))
+    elif begin and trains(run):
+        _begin(live, record, run, begin)
     layouts: Iterator[Projection] | None = None  # of the snapshot that is shown
     count = least = 0
     due, behind = 0.0, False
@@ -219,6 +219,19 @@ def _follow(
                 writer.event(ProjectionEndedEvent(event="stopped", iteration=max(shown, 0), reason=reason))
             return
     _write_end(writer, None, max(shown, 0), began)
+
+
+def _begin(live: "LiveProjection", record: ProjectionRun, run: Run, begin: str) -> None:
+    """Let a map go on from the same one with other settings: from where the points are at its step, or at last."""
+    other = ProjectionRun(record.path.parent / begin)
+    drawn, places, step = other.config, other.coordinates, record.config.step
+    if any(getattr(drawn, name) != getattr(live.config, name) for name in ("method", "dims", "seed")):
+        return
+    if drawn.follow and (kept := other.layouts) and (places is None or step in kept):
+        step = step if step in kept else max(kept)
+        places, drawn = other.positions(kept[step]), drawn.replace(follow=False, step=step)
+    if places is not None:
+        live.begin(places, projected_items(run, drawn))
 
 
 def _layouts(

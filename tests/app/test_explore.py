@@ -184,6 +184,15 @@ def test_an_invalid_url_shows_a_message(here, run):
     assert "Run not found" in gone.captions
 
 
+def test_the_last_layout_of_a_run_that_is_deleted_stays_and_says_what_to_do(here, run, write):
+    gone = write(here.store, run.config.replace(seed=77))
+    page = Page(run=gone.id)
+    here.store.delete(gone.id)
+    shown = page.run().data("map")
+    assert (shown["run"], shown["gone"]) == (gone.id, True)
+    assert "not found" not in page.captions
+
+
 @pytest.mark.parametrize("loss", {loss.family: name for name, loss in LOSSES.items()}.values())
 def test_the_form_offers_only_miners_that_the_loss_takes(here, run, loss):
     page = Page(run=run.id, loss=loss)

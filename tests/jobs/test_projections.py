@@ -247,6 +247,27 @@ def test_a_map_with_other_settings_goes_on_from_the_one_before(jobs, short, unti
     assert np.corrcoef((before - before.mean(0)).ravel(), (after - after.mean(0)).ravel())[0, 1] > 0.8
 
 
+@pytest.mark.parametrize("method", ["tsne", "umap", "localmap"])
+def test_a_finished_map_with_other_settings_goes_on_from_where_its_points_are(jobs, finished, until, method):
+    name, value = {"tsne": ("perplexity", 15)}.get(method, ("neighbors", 8))
+    other = ProjectionConfig(method=method, params={name: value})
+    first = draw(jobs, finished, ProjectionConfig(method=method, follow=True))
+    until(lambda: jobs.status(first).phase == "finished")
+    step = finished.snapshot_steps[2]
+    early = first.positions(first.layouts[step])  # which had little time
+    for config, places, far in ((other, first.coordinates, 0.1), (other.replace(step=step), early, 0.2)):
+        drawn = draw(jobs, finished, config, begin=first.id)
+        until(lambda drawn=drawn: jobs.status(drawn).phase == "finished")
+        frame = next(event["frame"] for event in drawn.events() if event["event"] == "frame")
+        np.testing.assert_allclose(drawn.positions(frame), places, atol=1e-3 * np.ptp(places))
+        before, after = ((y - y.mean(0)) / y.std() for y in (places, drawn.coordinates))
+        assert np.median(np.linalg.norm(after - before, axis=1)) < far * np.linalg.norm(np.ptp(before, axis=0))
+    again = draw(jobs, finished, other.replace(seed=1), begin=first.id)  # which is to show what depends on chance
+    until(lambda: jobs.status(again).phase == "finished")
+    frame = next(event["frame"] for event in again.events() if event["event"] == "frame")
+    assert not np.allclose(again.positions(frame), first.coordinates, atol=0.1 * np.ptp(first.coordinates))
+
+
 def test_a_bundled_run_takes_queries_and_projections(tmp_path, until):
     jobs = JobScheduler(tmp_path, slots=1, warm=False)
     try:

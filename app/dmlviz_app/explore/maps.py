@@ -27,6 +27,7 @@ from dmlviz_app.workbench.protocol import InspectorProps, Link, MapHeading, MapP
 
 KEY = "workbench"
 OF_MAP = ("view", "previous_view", "subset", "whole_view", "params", "projection_overrides")  # fields of the state
+LAST = "workbench.last"  # run that was shown last, and with which props
 SECOND_PROGRESS = "progress.second"  # of the other engine's map
 LINK: Link = {"link": "engines", "links_views": False}  # of different maps, places and iterations cannot be compared
 
@@ -85,6 +86,7 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
             one.update(LINK)
     if shows_scores:
         _add_scores(props, run_view)
+    st.session_state[LAST] = run_view.run.id, props
     workbench(
         KEY,
         props,
@@ -94,6 +96,16 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
         on_view_change=on_view,
         on_settings_change=on_settings,
     )
+
+
+def last_layout(ui: UIState) -> bool:
+    """Render the map of a run that was deleted while somebody looked at it; return False if there is none."""
+    run, props = st.session_state.get(LAST, (None, None))
+    if props is None or run != ui.run:
+        return False
+    ui.messages.take("map")
+    workbench(KEY, props | {"maps": [one | {"gone": True, "notices": []} for one in props["maps"]]}, lambda seen: None)
+    return True
 
 
 def map_of_view(services: Services, run: str, view: str, query: Mapping[str, str]) -> MapProps | None:

@@ -34,7 +34,8 @@ def _parts(context: PageContext, progress: TaskProgress | None) -> None:
     if context.run_view is None:
         settings.notes(context.ui, context.services, None, ".top")
         settings.summary_line(context.ui, context.services, None)
-        st.caption("No runs yet. Press Train to start one.")
+        if not maps.last_layout(context.ui):
+            st.caption("No runs yet. Press Train to start one.")
         return
     _run(context, context.run_view, progress)
 

@@ -175,11 +175,16 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
 
 
 def shown_run(ui: UIState, services: Services) -> Run | None:
-    """Return the run that Explore shows: the default one where the chosen one is gone, which becomes a message."""
+    """Return the run that Explore shows; None where it is deleted while somebody looks at it, or there is none.
+
+    Instead of a run of the address that does not exist it is the default one, which becomes a message.
+    """
     if ui.run is not None:
         try:
             return services.runs.get(ui.run)
         except RunNotFoundError:
+            if ui.run == ui.opened:
+                return None
             ui.show(None)
             ui.messages.say("run", "Run not found; showing the default.")
     return default_run(services)

@@ -61,7 +61,8 @@ class MapProps(Source, ImageProps, Link, Nouns):
     `awaits` is the view by which the page replaces this one by itself; `queued` its title while it waits for a worker.
     A projection that `follows` has a layout for each snapshot of the training. Its layout moves while a person drags
     its `settings`; `still` says why it does not. `turn` is the 2 × 2 matrix, row by row, by which its places are turned
-    or mirrored onto the map beside it. `notices` are sentences that stand on the map.
+    or mirrored onto the map beside it. `notices` are sentences that stand on the map; `gone` says that its run is not
+    there any more.
     """
 
     title: NotRequired[str]
@@ -75,6 +76,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     follows: NotRequired[bool]
     settings: NotRequired[list[LayoutSetting]]
     still: NotRequired[str]
+    gone: NotRequired[bool]
     running: NotRequired[bool]
     autoplay: NotRequired[bool]
     replays: NotRequired[int]

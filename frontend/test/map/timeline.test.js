@@ -96,6 +96,8 @@ describe("timeline", () => {
     const said = (line, data = {}, trouble = null) => noticesOf({ data, pid: "p", trouble }, line);
     assert.deepEqual(said(following, { notices: ["No."] }, "Frame 7 is missing."), ["No.", "Frame 7 is missing."]);
     assert.deepEqual(said(following), []);
+    for (const gone of [said(following, { gone: true }, "No."), said({ ...following, state: "unknown" }, {}, "No.")])
+      assert.match(gone.join("|"), /^This run was deleted. Its last layout stays here: [^|]+$/);
     reduceEvent(following, { event: "failed", reason: "It was killed." });
     assert.match(said(following).join(), /^It was killed. The last layout stays/);
   });

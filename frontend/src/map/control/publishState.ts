@@ -96,7 +96,9 @@ export class StatePublisher {
     layout.colorControl.update(state, layout.colorControl.name === "error" ? this.wrongItems() : 0);
     layout.caption.textContent = caption;
     layout.status.textContent = note;
-    const notices = (shown && scene.frame ? noticesOf(state, timeline) : (state.data.notices ?? [])).join("\n");
+    const notices = (
+      (shown && scene.frame) || state.data.gone ? noticesOf(state, timeline) : (state.data.notices ?? [])
+    ).join("\n");
     if (layout.notices.textContent !== notices) layout.notices.textContent = notices;
     if (!player.playing) updateAttribute(layout.overlay, "aria-label", this.summary());
     for (const [name, value] of Object.entries(this.attributes(visible)))
@@ -133,7 +135,7 @@ export class StatePublisher {
       contours,
       color: model.grades || model.grouping || colorControl.name === "error" ? colorControl.name : "class",
       renderer: scene.renderer.kind,
-      ready: shown !== null && scene.frame !== null && scene.port.width > 0,
+      ready: (playback.moved ?? shown) !== null && scene.frame !== null && scene.port.width > 0,
     };
   }
 

@@ -21,7 +21,6 @@ import { Prefetcher } from "./prefetcher.ts";
 const SEEK_S = 0.18; // to ease to a frame that was asked for
 const REPLAY_S = 0.8; // to the final basis, when a run ends
 const FORMED = 10; // layouts of a training after which a map turns little
-const GONE = "This run is not here any more: somebody deleted it. Its last map stays until you leave it.";
 const SWITCH_S = 0.9; // to another run or projection of the same items
 
 export interface PlaybackHooks extends PresenterHooks {
@@ -130,8 +129,7 @@ export class Playback extends PlayState {
     }
     if (!isOpen(this.timeline) && this.source?.running && !this.saidEnd) {
       this.saidEnd = true;
-      if (this.timeline.state === "unknown") this.on.trouble(GONE);
-      else setTimeout(() => this.on.ended(this.timeline.state), 0);
+      if (this.timeline.state !== "unknown") setTimeout(() => this.on.ended(this.timeline.state), 0);
     }
     if (!change) return;
     this.fresh = true;

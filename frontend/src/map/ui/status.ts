@@ -5,6 +5,8 @@ import type { MapState } from "../data/state.ts";
 import { framesOf, type Timeline } from "../data/timeline.ts";
 import { MIN_POINTS } from "../math/contours.ts";
 
+const GONE =
+  "This run was deleted. Its last layout stays here: press Train for a new run, or choose another one under Runs.";
 const CONTOURS: Record<string, string> = {
   moving: "contours appear when the points stand still",
   "few points": `contours need ${MIN_POINTS} points of a class`,
@@ -16,13 +18,14 @@ const CONTOURS: Record<string, string> = {
  * images; `note`: what is to be known of the frame.
  */
 export function statusOf(
-  { subset, model, images, trained, contours, astray, trouble, queued }: MapState,
+  { data, subset, model, images, trained, contours, astray, trouble, queued }: MapState,
   timeline: Timeline,
   frame: PlacedFrame | null,
   visible: number,
   unplaced: string,
   note = "",
 ): [string, string] {
+  if (!frame && isGone(data, timeline)) return ["", ""];
   if (!frame) return ["", (timeline.state !== "failed" && trouble) || (model.n ? waiting(timeline) : "No points")];
   const parts: string[] = [];
   const { count } = frame;
@@ -52,11 +55,14 @@ export function statusOf(
 
 /** Sentences that stand on a map until their cause is gone: what was refused, what failed. */
 export function noticesOf({ data, pid, trouble }: MapState, { state, reason, follows }: Timeline): string[] {
+  if (isGone(data, { state })) return [GONE]; // whatever else cannot be had now
   const said = [...(data.notices ?? []), ...(trouble ? [trouble] : [])];
   // Why a run failed stands above the map in the app.
   if (state !== "failed" || !(pid || !document.querySelector(".stApp"))) return said;
   return [...said, follows ? `${reason} The last layout stays; Draw, under Parameters, goes on from there.` : reason];
 }
+
+const isGone = ({ gone }: MapState["data"], { state }: Pick<Timeline, "state">) => gone || state === "unknown";
 
 function waiting(timeline: Timeline): string {
   if (timeline.state === "failed") return `${timeline.reason || "The run failed."} It ended before its first map.`;
