@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FIGURES, ExportFormatSpec
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.cli import DataFolder, RunId, RunsFolder, single_command_app
+from dmlviz.cli.project import compute
+from dmlviz.config import ProjectionConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, RunExport, save, write
@@ -35,7 +38,9 @@ def export(
     ] = "html",
     view: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="projection to export (method or ID; default: the run's own view)"),
+        typer.Option(
+            metavar="NAME", help="map to export (method, drawn if need be, or ID; default: the run's own view)"
+        ),
     ] = None,
     hide: Annotated[
         str, typer.Option(metavar="CLASSES", help="numbers of classes that films and maps leave out, as 0-3,7")
@@ -56,12 +61,15 @@ def export(
     """Export a run: interactive HTML page, tables, figures, weights, or the script that reproduces it."""
     given = {"hide": hide, "step": step is not None, "figure": figure != "map", "width": width != "column"}
     _refuse_unused(FORMATS[format], given | {"scale": scale != DEFAULT_SCALE})
-    source = Runs(runs_folder(runs)).find(run)
+    store = Runs(runs_folder(runs))
+    source = store.find(run)
     DATASETS.add_search_path(data_root(data))
     hidden = _hidden(source, hide)
     if step is not None and source.end_step is not None and step > source.end_step:
         raise UserError(f"{source.title} ended after step {source.end_step:,}; got --step {step:,}.")
-    contents = RunExport.from_run(source, finished_projection(source, view), data_root(data))
+    contents = RunExport.from_run(
+        source, finished_projection(source, view, store, follows=step is not None), data_root(data)
+    )
     query = {"figure": figure, "width": width, "scale": str(scale)} | ({} if step is None else {"step": str(step)})
     look = replace(Look.of_address(query, ""), hidden=hidden)
     contents = replace(contents, look=look)
@@ -90,12 +98,23 @@ def _hidden(run: Run, hide: str) -> frozenset[int]:
     return hidden
 
 
-def finished_projection(run: Run, view: str | None) -> ProjectionRun | None:
-    """Return the finished projection with this ID, or the newest one of this method; None for the run's own view."""
-    if view is None:
+def finished_projection(
+    run: Run, view: str | None, store: Runs | None = None, *, follows: bool = False
+) -> ProjectionRun | None:
+    """Return the finished projection with this ID, or the newest one of this method; None for the run's own view.
+
+    With a `store`, a method by which no map is there, or none that `follows` the training where it has to, draws one,
+    with its progress on stderr.
+    """
+    if view is None or view == run.default_view:
         return None
     projections = [projection for projection in run.projections() if projection.state == "finished"]
     matching = [projection for projection in projections if view in (projection.id, projection.config.method)]
+    follows = follows and view in PROJECTIONS and PROJECTIONS[view].follows
+    if store is not None and view in PROJECTIONS and not any(one.config.follow or not follows for one in matching):
+        config = ProjectionConfig(method=view, follow=follows)
+        return compute(store.create_projection(run, config), Console(stderr=True))
+    matching = [one for one in matching if one.config.follow] if follows else matching
     if not matching:
         methods = ", ".join(sorted({projection.config.method for projection in projections})) or "none yet"
         raise UserError(

@@ -57,7 +57,7 @@ def project(
     run = store.find(source)
     step = run.embedded_steps[0] if config.follow and run.embedded_steps else config.step
     _say_what_is_lowered(config, projected_embeddings(run, config, step)[0])
-    projection = _existing(run, config) or _compute(store.create_projection(run, config), Console(highlight=False))
+    projection = _existing(run, config) or compute(store.create_projection(run, config), Console(highlight=False))
     if table is not None:
         _write_run(table, run, projection)
     print(map_summary(projection))
@@ -83,7 +83,7 @@ def _existing(run: Run, config: ProjectionConfig) -> ProjectionRun | None:
     return projection if projection is not None and projection.state == "finished" else None
 
 
-def _compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
+def compute(projection: ProjectionRun, console: Console) -> ProjectionRun:
     """Compute a projection in a thread, so that Ctrl-C takes effect between iterations; show the progress."""
     from dmlviz.runs.projection_run import run_projection
 

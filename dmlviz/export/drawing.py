@@ -89,7 +89,8 @@ def _write(export: RunExport, file: IO[bytes], kind: str, metadata: dict[str, An
 def _map(export: RunExport) -> "Figure":
     """Draw the map as its player shows it at the step that is looked at."""
     kept, look, projection = moments(export), export.look, export.projection
-    shown = kept[-1] if look.step is None else min(kept, key=lambda one: abs(one.step - (look.step or 0)))
+    upto = [one for one in kept if look.step is None or one.step <= look.step]  # as the player shows a step
+    shown = (upto or kept[:1])[-1]
     rows = np.searchsorted(export.items, shown.items)
     seen = ~np.isin(export.labels[rows], list(look.hidden)) & np.isfinite(shown.places).all(axis=1)
     if not seen.any():

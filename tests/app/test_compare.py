@@ -182,6 +182,8 @@ def test_two_maps_of_one_run_are_an_address(here, two):
     ui.select_twice(two[1])  # what was chosen stays
     assert (ui.a, ui.b, ui.view_a, ui.view_b) == (two[1].id, two[1].id, "umap", "tsne")
     assert CompareState.from_query({"view_a": "nonsense", "view_b": "live"}).to_query() == {}
+    both = CompareState.from_query({"view": "tsne", "view_b": "umap"})
+    assert both.to_query() == {"view_a": "tsne", "view_b": "umap"}
 
 
 def test_two_maps_of_one_run_share_pins_but_no_places(here, maps):

@@ -45,10 +45,19 @@ def test_view_selects_a_projection_by_method(capsys, runs, run, tmp_path):
     assert (code, output.strip()) == (0, str(out))
     (drawn,) = (one.id for one in run.projections() if one.config.method == "tsne")  # other tests draw other maps
     assert drawn in out.read_text()
-    code, _, output = run_cli(capsys, "export", run.id, "--view", "umap", "-o", out, "--runs", runs.folder)
+    code, _, output = run_cli(capsys, "export", run.id, "--view", "umapp", "-o", out, "--runs", runs.folder)
     assert code == 2
-    assert "has no finished projection 'umap' (available: " in output
+    assert "has no finished projection 'umapp' (available: " in output
     assert "tsne); create one with dmlviz project" in output
+
+
+def test_a_map_that_is_not_there_is_drawn_of_each_step_where_one_is_asked_for(capsys, runs, run, tmp_path):
+    *_, earlier, step = run.snapshot_steps
+    for asked, shown in ((step, step), (step - 1, earlier)):  # as its player has it: the last one up to there
+        where = "--view", "pca", "--format", "svg", "-o", tmp_path / "map.svg", "--runs", runs.folder
+        code, _, error = run_cli(capsys, "export", run.id, "--step", asked, *where)
+        assert code == 0, error
+        assert f"step {shown:,}:" in (tmp_path / "map.svg").read_text()
 
 
 @pytest.mark.parametrize(

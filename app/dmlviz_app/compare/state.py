@@ -72,8 +72,9 @@ class CompareState(UrlState):
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Self:
-        """Read an address; what it names and does not exist is said."""
-        state = super().from_query(query)
+        """Read an address; what it names and does not exist is said. Its `view` is that of both sides."""
+        both = {f"view_{side}": query["view"] for side in "ab" if "view" in query}
+        state = super().from_query(both | dict(query))
         state.seen = SeenView.from_query(query)
         return state
 

@@ -49,7 +49,7 @@ function useWithPictures(batch: LoadedBatch | null): LoadedBatch | null {
 
 export default panel<Source>(style, ({ host, ...source }) => {
   const { steps, trains } = useRun(source, nothing, record);
-  useFrame(source.run);
+  const { step: moment } = useFrame(source.run);
   const newest = useBatch(source, trains ? batchAt(steps, momentOf(source.run)) : null, false, false);
   const batch = useWithPictures(newest.batch);
   const isShown = trains && batch !== null && batch.tuples.kind !== "classes";
@@ -65,6 +65,7 @@ export default panel<Source>(style, ({ host, ...source }) => {
     <section class="batch-strip" aria-label="The batch that the loss sees" data-step={batch.step}>
       <p>
         Batch of step <strong>{grouped(batch.step)}</strong>
+        {moment !== null && batch.step < moment && ", the last recorded one"}
         {Number.isFinite(batch.active) && ` · active terms ${Math.round(100 * batch.active)} %`}
       </p>
       <TermDetail {...{ batch, index, ...colors }} />

@@ -12,6 +12,7 @@ import {
   summaryOf,
 } from "../../src/workbench/inspector/captions.ts";
 import { Example, whySentence } from "../../src/workbench/inspector/example.tsx";
+import { wentOn } from "../../src/workbench/query/questions.ts";
 import { marginSentence, probability, shownRows } from "../../src/workbench/inspector/logits.tsx";
 import { dimensionSentence, thresholdSentence, verdict } from "../../src/workbench/inspector/pairView.tsx";
 import { bus } from "../../src/lib/bus.ts";
@@ -66,7 +67,10 @@ test("a query is answered by the net of the step that the map shows", () => {
   assert.equal(listed(null), answer, "the whole answer at the end");
   assert.deepEqual([listed(12).step, listed(12).near[0], listed(12).title], [10, [5, 1, 0.1], "dog"]);
   assert.deepEqual([listed(0).step, listed(0).near[0]], [0, [4, 0, 0.3]]);
-  assert.equal(answerAt({ ...answer, history: null, step: 7 }, 5).step, 7, "of a net that trains");
+  const asked = (...steps) =>
+    steps.map((step) => ({ step, places: { ways: {} }, near: [[step, 0, 1]] })).reduce(wentOn);
+  const at = (moment) => answerAt(asked(3, 7, 9), moment).near[0][0];
+  assert.deepEqual([null, 9, 8, 7, 3, 1].map(at), [9, 9, 7, 7, 3, 3], "of a net that trains: what it said by then");
 });
 
 test("no neighbors, no sentence", () => assert.equal(summaryOf({ subject: { label: 0 }, neighbors: [], classes }), ""));

@@ -39,13 +39,17 @@ export function differs({ classes }: Pick<Inspected, "classes">, label: number, 
   return label !== own && ![label, own].some((one) => classOf({ classes }, one) === UNLABELED);
 }
 
+/** An answer, and while a net trains those that its earlier snapshots gave. */
+export type Answered = QueryAnswer & { earlier?: QueryAnswer[] };
+
 /**
- * The answer to a query by the kept net of a finished run that comes before a moment, among the tracked images; the whole
- * answer at the end (null) and while a net trains.
+ * The answer to a query as it was at a moment: by the kept net of a finished run that comes before it, among the tracked
+ * images, or while a net trains the one given by then; the whole answer at the end (null).
  */
-export function answerAt(answer: QueryAnswer, moment: number | null): QueryAnswer {
-  const { history } = answer;
-  if (moment === null || !history) return answer;
+export function answerAt(answer: Answered, moment: number | null): QueryAnswer {
+  const { history, earlier = [], step } = answer;
+  if (moment === null || (!history && (step ?? 0) <= moment)) return answer;
+  if (!history) return earlier.findLast((one) => (one.step ?? 0) <= moment) ?? earlier[0] ?? answer;
   const at = Math.max(
     0,
     history.steps.findLastIndex((step) => step <= moment),

@@ -85,7 +85,7 @@ class Inspector {
       }),
       bus.on("ranks", () => this.ranks() && !this.sheet && this.show()),
       bus.on("neighbors", (answer) => answer.run === this.props.run && this.take(answer)),
-      bus.on("frame", ({ run }) => run === this.props.run && this.queries.answer?.history && this.showTab()),
+      bus.on("frame", ({ run }) => run === this.props.run && this.queries.answer && this.showTab()),
     ];
     this.selection = bus.last("selection") ?? null;
     this.sheet = this.selection !== null;

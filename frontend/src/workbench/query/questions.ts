@@ -5,6 +5,7 @@ import { heeding } from "../../lib/boundary.ts";
 import { messageOf } from "../../lib/format.ts";
 import { fetchServer } from "../../lib/server.ts";
 import type { Drawing, QueryAnswer, QueryQuestion, QueryRefusal, QuerySource } from "../../protocol.ts";
+import type { Answered } from "../inspector/captions.ts";
 import type { FramedPicture } from "./frameEditor.tsx";
 import { type Frame, frameParameter } from "./frameGeometry.ts";
 
@@ -77,14 +78,14 @@ const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes
 /** A question and its answer. */
 abstract class AnsweredQuestion {
   protected readonly heed = heeding();
-  answer: QueryAnswer | null = null;
+  answer: Answered | null = null;
   trouble = ""; // why there is no answer, in a sentence
   waiting = ""; // what is said while an answer takes long
   private late: ReturnType<typeof setTimeout> | undefined;
   onChange: () => void = () => {};
   protected asker = new Asker();
   private about = { url: "", view: "", live: false }; // what the last question was asked of
-  private before: QueryAnswer | null = null; // the answer that the next one goes on from
+  private before: Answered | null = null; // the answer that the next one goes on from
   private later = false; // the net could not answer yet
   private waits = false;
   private asked = -1; // at this snapshot
@@ -170,13 +171,15 @@ abstract class AnsweredQuestion {
   }
 }
 
-/** An answer while a net trains, with the places that an earlier one about the same picture had. */
-function wentOn(before: QueryAnswer | null, answer: QueryAnswer): QueryAnswer {
-  if (answer.step !== undefined)
+/** An answer while a net trains, with the earlier ones about the same picture, and the places that they had. */
+export function wentOn(before: Answered | null, answer: Answered): Answered {
+  if (answer.step !== undefined) {
+    if (before) answer.earlier = [...(before.earlier ?? []), before];
     for (const [view, way] of Object.entries(answer.places.ways)) {
       const earlier = before?.places.ways[view]?.filter(([step]) => step < way[0][0]) ?? [];
       answer.places.ways[view] = [...earlier, ...way];
     }
+  }
   return answer;
 }
 
