@@ -95,7 +95,7 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, b
 
     began, config = time.perf_counter(), record.config
     embeddings, labels = projected_embeddings(run, config, config.step)
-    config = lowered(config, *embeddings.shape)[0]
+    config, note = lowered(config, *embeddings.shape)
     iteration, start, momentum = record.resume_state or (0, None, None)
     if begin and start is None and config.resumable:
         live = LiveProjection(config)
@@ -120,7 +120,7 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, b
         _write_end(writer, frame_writer.write(projection.coordinates), projection.iterations, began)
         return
     (record.path / STOPPED_STATE).unlink(missing_ok=True)
-    _write_map(writer, record, projection, frame_writer, began, projection.iterations)
+    _write_map(writer, record, replace(projection, note=note), frame_writer, began, projection.iterations)
 
 
 def _write_map(
@@ -135,17 +135,18 @@ def _write_map(
     with atomic_write(record.path / "faithfulness.npz") as file:
         np.savez(file, **quality.per_point)  # type: ignore[arg-type]
     write_array(record.path / "coordinates.npy", projection.coordinates)  # last: it marks the map as complete
-    writer.event(
-        ProjectionEndedEvent(
-            event="finished",
-            frame=frame_writer.write(projection.coordinates),
-            iteration=iteration,
-            seconds=time.perf_counter() - began,
-            explained=_explained_variance(projection),
-            error=projection.error,
-            faithfulness={**quality.summary},
-        )
+    event = ProjectionEndedEvent(
+        event="finished",
+        frame=frame_writer.write(projection.coordinates),
+        iteration=iteration,
+        seconds=time.perf_counter() - began,
+        explained=_explained_variance(projection),
+        error=projection.error,
+        faithfulness={**quality.summary},
     )
+    if projection.note:
+        event["note"] = projection.note
+    writer.event(event)
 
 
 def _every_snapshot(run: Run, config: ProjectionConfig) -> list[np.ndarray]:

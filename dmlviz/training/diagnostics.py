@@ -101,7 +101,8 @@ class TrainingMonitor:
             return None
         return Alarm(
             "diverging",
-            f"Loss is diverging: mean {mean:.3g} over {WINDOW_STEPS} batches, {self.first_loss:.3g} in the first.",
+            f"Loss is diverging: mean {mean:.3g} over the {WINDOW_STEPS} batches up to step {self.steps[-1].step:,}, "
+            f"{self.first_loss:.3g} in the first.",
         )
 
     def _collapse(self, metrics: Mapping[str, float]) -> Alarm | None:

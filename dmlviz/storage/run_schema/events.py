@@ -255,6 +255,7 @@ class ProjectionEndedEvent(Logged):
     step: NotRequired[StepNumber]
     metrics: NotRequired[Scores]
     reason: NotRequired[Sentence]
+    note: NotRequired[Sentence]
 
 
 class QueueEvent(TypedDict):

@@ -1,4 +1,5 @@
 // Signs of a failing training, by the rules of dmlviz/training/diagnostics.py. Pure: no DOM.
+import { grouped } from "../lib/format.ts";
 import type { RunEvent } from "../protocol.ts";
 import type { Scores } from "./scores.ts";
 import type { BatchStats } from "./training.ts";
@@ -41,7 +42,7 @@ export function watch() {
           step,
           "diverging",
           rises
-            ? `Loss is diverging: mean ${mean.toPrecision(3)} over ${WINDOW} batches, ${first.toPrecision(3)} in the first.`
+            ? `Loss is diverging: mean ${mean.toPrecision(3)} over the ${WINDOW} batches up to step ${grouped(step)}, ${first.toPrecision(3)} in the first.`
             : "",
         ),
       ];

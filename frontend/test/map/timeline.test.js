@@ -55,12 +55,15 @@ describe("timeline", () => {
 
   it("says since when a map has layouts that was chosen, or given another setting, during the training", () => {
     const model = { n: 2, noun: "image", neighbors: [], pinned: null };
-    const caption = (step) => {
-      const layout = { event: "frame", iteration: step, of: 600, step, frame: frame("a") };
-      const line = run({ event: "started", method: "tsne", training_steps: 600 }, layout);
+    const caption = (...steps) => {
+      const begun = { event: "started", method: "tsne", training_steps: 600 };
+      const events = steps.map((step) => ({ event: "frame", iteration: step, of: 600, step, frame: frame("a") }));
+      const line = run(begun, ...events.slice(0, 2), begun, ...events.slice(2));
       return statusOf({ data: {}, model, images: "test" }, line, { count: 2 }, 2, "")[0];
     };
     assert.deepEqual([caption(0), caption(47)], ["2 images", "2 images · layouts from step 47 on"]);
+    assert.equal(caption(0, 7, 12), "2 images");
+    assert.match(caption(0, 7, 90), /none between steps 7 and 90, while another map was shown$/);
   });
 
   it("says what it waits for while there is no map: an answer, a worker, a first layout; it loads what there is", () => {
@@ -96,6 +99,8 @@ describe("timeline", () => {
     const said = (line, data = {}, trouble = null) => noticesOf({ data, pid: "p", trouble }, line);
     assert.deepEqual(said(following, { notices: ["No."] }, "Frame 7 is missing."), ["No.", "Frame 7 is missing."]);
     assert.deepEqual(said(following), []);
+    const lost = { faithfulness: { neighbors_kept: 0.04, k: 10 } };
+    assert.match(noticesOf({ data: { settings: [{}] }, pid: "p" }, following, lost)[0], /^Only 0.4 of 10 neighbors/);
     for (const gone of [said(following, { gone: true }, "No."), said({ ...following, state: "unknown" }, {}, "No.")])
       assert.match(gone.join("|"), /^This run was deleted. Its last layout stays here: [^|]+$/);
     reduceEvent(following, { event: "failed", reason: "It was killed." });

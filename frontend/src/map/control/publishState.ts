@@ -97,7 +97,7 @@ export class StatePublisher {
     layout.caption.textContent = caption;
     layout.status.textContent = note;
     const notices = (
-      (shown && scene.frame) || state.data.gone ? noticesOf(state, timeline) : (state.data.notices ?? [])
+      (shown && scene.frame) || state.data.gone ? noticesOf(state, timeline, shown) : (state.data.notices ?? [])
     ).join("\n");
     if (layout.notices.textContent !== notices) layout.notices.textContent = notices;
     if (!player.playing) updateAttribute(layout.overlay, "aria-label", this.summary());

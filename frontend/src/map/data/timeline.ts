@@ -50,6 +50,10 @@ export interface Timeline {
   view: string | null;
   /** True if each layout goes on from the one before, so that places can be compared. */
   follows: boolean;
+  /** The step after which it stopped following for a while, and the first layout after that. */
+  hole: [number, number] | null;
+  /** Its last layout when it went on, until the next has come. */
+  resumedAt: number | null;
   /** What a projection does now that has no layout to show, in words. */
   phase: string;
   alarms: Alarm[];
@@ -74,6 +78,8 @@ export const emptyTimeline = (): Timeline => ({
   refit: false,
   view: null,
   follows: false,
+  hole: null,
+  resumedAt: null,
   phase: "",
   alarms: [],
   queue: null,
@@ -99,6 +105,7 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       timeline.state = "running";
       timeline.queue = null;
       timeline.follows = "training_steps" in event;
+      timeline.resumedAt = timeline.live.at(-1)?.step ?? null;
       timeline.noun = "steps" in event || timeline.follows ? "step" : "iteration";
       timeline.total = ("steps" in event ? event.steps : (event.training_steps ?? event.iterations)) ?? null;
       timeline.view = ("view" in event ? event.view : "method" in event ? event.method : null) ?? null;
@@ -163,8 +170,14 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
 }
 
 // A map that follows a training goes on with a snapshot until there is a newer one: its last layout is that of the step.
-function putLayout({ live, follows }: Timeline, layout: Entry): void {
+function putLayout(timeline: Timeline, layout: Entry): void {
+  const { live, follows, resumedAt } = timeline;
   if (follows && live.at(-1)?.step === layout.step) live.pop();
+  if (follows && resumedAt !== null && layout.step > resumedAt) {
+    const steps = live.map(({ step }) => step);
+    if (layout.step - resumedAt > 2 * (resumedAt - (steps.at(-2) ?? 0))) timeline.hole = [resumedAt, layout.step];
+    timeline.resumedAt = null;
+  }
   live.push(layout);
 }
 
@@ -185,12 +198,14 @@ function finish(timeline: Timeline, event: EndedEvent | ProjectionEndedEvent | F
   // The last frame of a projection; some methods give no other.
   const last = timeline.live.at(-1);
   const provisional = event.event !== "finished";
-  if (last?.frame.id === event.frame.id) last.provisional = provisional;
+  const note = "note" in event ? event.note : undefined;
+  if (last?.frame.id === event.frame.id) Object.assign(last, { provisional, note: note ?? last.note });
   else {
     timeline.live.push({
       step: event.iteration ?? timeline.total ?? (last ? last.step + 1 : 1),
       frame: event.frame,
       provisional,
+      note,
     });
   }
   return "frames";

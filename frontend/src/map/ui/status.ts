@@ -2,7 +2,7 @@
 import { counted, grouped } from "../../lib/format.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { MapState } from "../data/state.ts";
-import { framesOf, type Timeline } from "../data/timeline.ts";
+import { framesOf, type Entry, type Timeline } from "../data/timeline.ts";
 import { MIN_POINTS } from "../math/contours.ts";
 
 const GONE =
@@ -45,6 +45,9 @@ export function statusOf(
   else if (missing) parts.push(`${missing} of ${model.neighbors.length} neighbors are not in this frame`);
   const first = framesOf(timeline)[0]?.step ?? 0;
   if (timeline.follows && first > 0) parts.push(`layouts from step ${grouped(first)} on`);
+  const [from, to] = timeline.hole ?? [];
+  if (from !== undefined && to !== undefined)
+    parts.push(`none between steps ${grouped(from)} and ${grouped(to)}, while another map was shown`);
   for (const words of [note, timeline.phase, queued]) if (words) parts.push(words);
   if (timeline.state === "failed") parts.push("failed");
   else if (timeline.follows && timeline.state === "stopped" && timeline.reason !== "paused")
@@ -53,10 +56,22 @@ export function statusOf(
   return [parts.join(" · "), astray ? "No points here: Home or a double-click shows all" : ""];
 }
 
-/** Sentences that stand on a map until their cause is gone: what was refused, what failed. */
-export function noticesOf({ data, pid, trouble }: MapState, { state, reason, follows }: Timeline): string[] {
+const LOST = 0.1; // share of neighbors below which a layout shows next to nothing
+
+/** Sentences that stand on a map until their cause is gone: what was refused, what failed, that it shows nothing. */
+export function noticesOf(
+  { data, pid, trouble }: MapState,
+  { state, reason, follows, kept }: Timeline,
+  shown: Entry | null = null,
+): string[] {
   if (isGone(data, { state })) return [GONE]; // whatever else cannot be had now
   const said = [...(data.notices ?? []), ...(trouble ? [trouble] : [])];
+  const { neighbors_kept: share = 1, k = 10 } = shown?.faithfulness ?? (shown?.provisional ? {} : (kept ?? {}));
+  if (data.settings?.length && typeof share === "number" && share < LOST)
+    said.push(
+      `Only ${(share * (k ?? 10)).toFixed(1)} of ${k} neighbors survive: this map shows next to nothing of the embedding. Other ` +
+        "settings under View, less attraction before all, keep more.",
+    );
   // Why a run failed stands above the map in the app.
   if (state !== "failed" || !(pid || !document.querySelector(".stApp"))) return said;
   return [...said, follows ? `${reason} The last layout stays; Draw, under Parameters, goes on from there.` : reason];

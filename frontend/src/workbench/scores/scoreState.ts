@@ -198,7 +198,8 @@ export function scoreInWords(readings: ScoreState, step: number | null, brief = 
   const percent = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
   if (brief) {
     const at = readings.steps === 0 ? "" : `Step ${grouped(stepAt(readings, step) ?? 0)}: `; // without a training there is none
-    return `${at}${percent} of 100 have a right neighbor`;
+    const images = isFinal(readings, step) ? testItems(readings) : scoredImages(readings);
+    return `${at}${percent} of 100 ${images} have a right neighbor`;
   }
   return `${percent} of 100 ${readings.noun ?? "image"}s have a nearest neighbor of their own class`;
 }
