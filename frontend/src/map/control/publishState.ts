@@ -83,12 +83,14 @@ export class StatePublisher {
     const picture = alone && { method: alone.method, title: METHODS[alone.method], caution: "" };
     const data = picture ? { ...state.data, picture, settings: alone.settings } : state.data;
     this.countClasses();
-    within(layout.toolbar.node, "The toolbar", () => layout.toolbar.update(state, Boolean(scene.frame?.xyz)));
-    within(layout.settings.node, "The settings", () => layout.settings.update(data));
+    if (!data.small) {
+      within(layout.toolbar.node, "The toolbar", () => layout.toolbar.update(state, Boolean(scene.frame?.xyz)));
+      within(layout.settings.node, "The settings", () => layout.settings.update(data));
+      within(layout.footer.node, "The quality", () => layout.footer.update(data, timeline, shown, open));
+      within(layout.bar.node, "The player", () => layout.bar.update(timeline, player, state.theme, shown));
+    }
     within(layout.outline.node, "The table", () => layout.outline.update(state));
     layout.alarm.update(state, timeline, shown);
-    within(layout.footer.node, "The quality", () => layout.footer.update(data, timeline, shown, open));
-    within(layout.bar.node, "The player", () => layout.bar.update(timeline, player, state.theme, shown));
     layout.headline.update(state.data.title ?? "", layout.bar.words);
     // Until a new run has a frame of its own, the stage still holds the one before, faded.
     const visible = shown && scene.frame ? sum(scene.usable) : 0;

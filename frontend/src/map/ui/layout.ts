@@ -88,7 +88,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const notices = h("div", { class: "notices", role: "status" });
   const headline = new Headline();
   const moment = h("div", "moment");
-  const title = h("div", "title");
+  const title = h("div", "small-title");
   const strip = h("div", "strip", moment, caption, toolbar.choices);
   const stage = h(
     "div",
