@@ -112,7 +112,9 @@ function joining({ code, link, reachable, qr, qr_size, ends }: ClassroomBoardPro
         </p>
         <p class="present">{event && `${event.online} here`}</p>
         <p class="quiet">{`The class ends at ${ends}.`}</p>
-        {!reachable && <p class="trouble">Other machines cannot open this address: “dmlviz docs PEOPLE” says how they can.</p>}
+        {!reachable && (
+          <p class="trouble">Other machines cannot open this address: “dmlviz docs PEOPLE” says how they can.</p>
+        )}
       </div>
     </section>
   );
