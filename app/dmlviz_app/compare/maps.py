@@ -111,7 +111,8 @@ def _of_many(pair: Compared) -> str:
         return ":orange[These runs are of different data sets, so that neither images nor scores can be compared.]"
     first = pair.a.run.config
     names = {with_terms(name) for view in pair.views for name, _, _ in compare.differences(first, view.run.config)}
-    same = "" if first.seed != pair.views[1].run.config.seed else " One seed: where nets are alike, so is their start."
+    is_one = len({view.run.config.seed for view in pair.views}) == 1
+    same = " One seed: where nets are alike, so is their start." if is_one else ""
     return f"The runs differ in {', '.join(sorted(names)) or 'nothing'}.{same} {ONE_KIND}"
 
 
