@@ -70,6 +70,34 @@ def plane_picture(embeddings: np.ndarray, labels: np.ndarray, extent: float | No
     return np.asarray(image.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
 
 
+def tree_picture(places: np.ndarray, lines: np.ndarray, level: np.ndarray, in_disk: bool) -> np.ndarray:
+    """Draw a tree: lines from parents to children, and points, the larger the nearer to the root.
+
+    Args:
+        places: Points (n × 2).
+        lines: The ways between parent and child (n − 1 × points × 2).
+        level: Steps from the root (n).
+        in_disk: Whether to draw them in the unit circle; else as large as they are.
+
+    Returns:
+        uint8, SIDE × SIDE × 4.
+    """
+    side = SIDE * OVERSAMPLING
+    image = Image.new("RGBA", (side, side))
+    draw = ImageDraw.Draw(image)
+    extent = 1.0 if in_disk else float(np.abs(places).max()) or 1.0
+    if in_disk:
+        draw.ellipse([0.03 * side, 0.03 * side, 0.97 * side, 0.97 * side], outline=GRAY, width=2)
+    colors = class_colors(int(level.max(initial=0)) + 1, "light")
+    turn = 0.47 * np.array([1, -1]) / extent
+    for line in (0.5 + turn * lines.astype(float)) * side:
+        draw.line([tuple(point) for point in line.tolist()], fill=GRAY, width=2)
+    for (x, y), depth in zip((0.5 + turn * places) * side, level, strict=True):
+        size = 8 - 2 * int(depth)
+        draw.ellipse([x - size, y - size, x + size, y + size], fill=colors[int(depth)])
+    return np.asarray(image.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
+
+
 GAP = 2  # pixels between two images
 RIGHT, WRONG = (42, 157, 143), (209, 73, 91)  # of the frames
 

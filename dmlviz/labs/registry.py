@@ -24,6 +24,7 @@ ORDER = (
     "metric",
     "terrapattern",
     "scale",
+    "hierarchy",
 )
 
 LABS: Catalog[Lab] = Catalog("lab", [import_module(f"dmlviz.labs.{name.replace('-', '_')}").LAB for name in ORDER])

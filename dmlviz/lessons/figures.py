@@ -545,3 +545,27 @@ def distances(bins: float, images: float) -> Drawn:
         f"P@1 of {int(images)} digits: {words}. Best: {best}; nothing was learned.",
         "χ² = Σ (aᵢ − bᵢ)² / (aᵢ + bᵢ)", [*tables],
     )  # fmt: skip
+
+
+def disk(far: float, between: float) -> Drawn:
+    """Two embeddings in the Poincaré disk, with the shortest way between them, and with that over the center."""
+    import torch
+
+    from dmlviz.ops.spaces import PoincareBall
+
+    ball, half, round_ = PoincareBall(), math.radians(between) / 2, np.linspace(0, 2 * math.pi, 181)
+    ends = far * torch.tensor([[-math.sin(half), math.cos(half)], [math.sin(half), math.cos(half)]]).double()
+    apart = float(ball.distances(ends)[0, 1])
+    ways = [ball.drawn(ball.line(ends[0], ends[1], steps)).numpy() for steps in (65, 9)]
+    points = ball.drawn(ends).numpy()
+    return _drawn(
+        [
+            _series("rim", np.cos(round_), np.sin(round_)),
+            _series("shortest way", ways[0][:, 0], ways[0][:, 1]),
+            _series("on paper", points[:, 0], points[:, 1]),
+            _series("equal steps", ways[1][:, 0], ways[1][:, 1], "dots"),
+        ],
+        [-1.6, 1.6], [-1.05, 1.05],
+        f"Distance {apart:.2f}, over the center {4 * far:.2f}; in the plane the two are "
+        f"{2 * far * math.sin(half):.2f} apart. Each is drawn at {math.tanh(far):.4f} of the radius.",
+    )  # fmt: skip

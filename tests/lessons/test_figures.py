@@ -124,3 +124,15 @@ def test_an_unknown_figure_and_a_value_beyond_its_slider_are_one_sentence():
         draw("tau")
     with pytest.raises(UserError, match=r"temperature has tau from 0.02 to 2; got tau = 0"):
         draw("temperature", tau=0)
+
+
+def test_the_disk_is_that_of_the_formulas():
+    far, half = 1.5, math.radians(40)
+    a, b = math.tanh(far) * np.array([[-math.sin(half), math.cos(half)], [math.sin(half), math.cos(half)]])
+    room = 1 - math.tanh(far) ** 2
+    apart = math.acosh(1 + 2 * ((a - b) ** 2).sum() / room**2)
+    assert f"Distance {apart:.2f}, over the center {4 * far:.2f};" in draw("disk", far=far, between=80)["reading"]
+    way, dots = (points("disk", series, far=far, between=80) for series in (1, 3))
+    assert way[[0, -1]] == pytest.approx(np.array([a, b]), abs=1e-5)
+    gaps = np.linalg.norm(np.diff(dots, axis=0), axis=1)
+    assert gaps[3] > 1.5 * gaps[0]  # of equal length in the disk
