@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dmlviz.catalog.parameters import describe_unknown
 from dmlviz.errors import UserError
 from dmlviz.ops.pairwise import distance_matrix, l2_normalize, poincare_distance, safe_norm, upcast_half
 
@@ -149,7 +148,7 @@ def space(name: str) -> Space:
         UserError: For another name.
     """
     if name not in SPACES:
-        raise UserError(describe_unknown("space", name, {key: one.title for key, one in SPACES.items()}))
+        raise UserError(f"A space is one of {', '.join(SPACES)}; got {name!r}.")
     return SPACES[name]
 
 
