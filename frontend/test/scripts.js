@@ -73,7 +73,7 @@ const SCRIPTS = {
       const layout = new LiveLayout({ ...settings, method }, randomNumbers(0));
       layout.take(Float32Array.from(rows), d);
       const positions = layout.step(iterations);
-      return { positions: Array.from(positions), kept: keptNeighbors(wide, positions), divergence: layout.divergence };
+      return { positions: Array.from(positions), kept: keptNeighbors(wide, positions), divergence: layout.cost };
     };
     const plain = ({ heads, tails, weights }) => [Array.from(heads), Array.from(tails), Array.from(weights)];
     return {
@@ -84,6 +84,7 @@ const SCRIPTS = {
       curves: minDist.map(curve),
       gradient: Array.from(tsne.gradient(settings.attraction)),
       startDivergence: tsne.divergence(),
+      startEntropy: umap.crossEntropy(),
       forces: squared.map((value) => [value, umap.force(value, true), umap.force(value, false)]),
       pca: Array.from(pca(Float32Array.from(rows), d)),
       aligned: Array.from(aligned(pca(Float32Array.from(rows), d), Float32Array.from(start))),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import rel_entr
 from sklearn.datasets import load_digits
 
 from dmlviz.config import ProjectionConfig
@@ -80,6 +81,15 @@ def test_every_force_of_umap_is_the_slope_of_its_loss(page):
         assert pull == pytest.approx(2 * (np.log(far) - np.log(near)) / (2 * step), rel=1e-3)
         slope = 2 * (np.log(1 - far) - np.log(1 - near)) / (2 * step)
         assert push == pytest.approx(slope * squared / (squared + 0.001), rel=1e-3)
+
+
+def test_its_cost_of_umap_is_the_cross_entropy(page, rows, start):
+    weights = umap.neighbors_and_edges(rows, NEIGHBORS, "euclidean")[1].toarray()[np.triu_indices(N, 1)]
+    a, b = fuzzy_graph.fit_ab(MIN_DIST[0])
+    squared = np.square(start[:, None].astype(float) - start[None]).sum(axis=2)[np.triu_indices(N, 1)]
+    near = 1 / (1 + a * squared**b)
+    expected = rel_entr(weights, near) + rel_entr(1 - weights, 1 - near)
+    assert page["startEntropy"] == pytest.approx(expected.sum(), rel=1e-2)
 
 
 def test_its_pca_and_its_turns_are_the_same(page, rows, start):

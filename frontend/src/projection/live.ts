@@ -50,9 +50,9 @@ export class LiveLayout {
     return this.shown;
   }
 
-  /** KL(P ‖ Q) of t-SNE; null for other methods. */
-  get divergence(): number | null {
-    return this.mover instanceof TSNE ? this.mover.divergence() : null;
+  /** The cost as it is now: KL(P ‖ Q) of t-SNE, the cross entropy of UMAP; null for PCA. */
+  get cost(): number | null {
+    return this.mover instanceof TSNE ? this.mover.divergence() : (this.mover?.crossEntropy() ?? null);
   }
 
   /** Whether it has come to rest, until a change. */

@@ -122,6 +122,23 @@ export class UMAP {
     return attracts ? (-2 * b * grown) / (squared * (1 + grown)) : (2 * b) / ((squared + 0.001) * (1 + grown));
   }
 
+  /** The cross entropy of the weights and 1/(1 + a d^2b) on the map, over all pairs. */
+  crossEntropy(): number {
+    const { positions: y, ab } = this;
+    const { heads, tails, weights } = this.held;
+    const [a, b] = ab;
+    const grown = (i: number, j: number) =>
+      a * Math.max((y[2 * i] - y[2 * j]) ** 2 + (y[2 * i + 1] - y[2 * j + 1]) ** 2, 1e-9) ** b;
+    let sum = 0;
+    for (let i = 0; i < y.length / 2; i++) for (let j = 0; j < i; j++) sum += Math.log1p(1 / grown(i, j));
+    for (let e = 0; e < heads.length; e++) {
+      const [weight, far] = [weights[e], grown(heads[e], tails[e])];
+      const rest = 1 - weight;
+      sum += weight * (Math.log(weight) + Math.log(far)) + (rest > 0 ? rest * Math.log(rest) : 0);
+    }
+    return sum;
+  }
+
   private move(own: number, other: number, attracts: boolean, rate: number): void {
     const { positions: y } = this;
     const [i, j] = [2 * own, 2 * other];

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { context2d } from "../../lib/dom.ts";
 import { maxOf, minOf } from "../../lib/extent.ts";
-import { messageOf } from "../../lib/format.ts";
+import { grouped, messageOf } from "../../lib/format.ts";
 import { panel } from "../../lib/panel.tsx";
 import { randomNumbers } from "../../lib/random.ts";
 import { fetchJson } from "../../lib/server.ts";
@@ -96,7 +96,7 @@ export default panel<LayoutPlaygroundProps>(style, ({ method, parameters, clouds
       const theme = readTheme(stage);
       draw(context2d(stage), layout, labels, classColors(points.classes.length, theme.dark), pinned, theme.text);
       if (!rested && layout.iterations && (count % (MEASURED_EVERY / 4) === 0 || layout.rests)) {
-        const cost = layout.divergence;
+        const { cost } = layout;
         if (cost !== null && costs.push(cost) > COSTS) costs.shift();
       }
       if (++count % MEASURED_EVERY === 0 && layout.iterations) {
@@ -180,7 +180,7 @@ export default panel<LayoutPlaygroundProps>(style, ({ method, parameters, clouds
             <strong>{guess === made.question.right ? "Right." : "Many think so."}</strong> {made.question.why}
           </p>
         )}
-        {reading.costs.length > 1 && <Costs costs={reading.costs} />}
+        {reading.costs.length > 1 && <Costs costs={reading.costs} of={method} />}
         <p class="hint">Click a point to see what holds it: the thicker a line, the stronger the pull.</p>
       </div>
     </section>
@@ -236,8 +236,13 @@ function Setting(props: {
   );
 }
 
-/** KL(P ‖ Q) over time, from its largest value down to its smallest. */
-function Costs({ costs }: { costs: number[] }) {
+const COST: Record<string, string> = { tsne: "Cost KL(P ‖ Q)", umap: "Cross entropy over all pairs" };
+// Damrich, Hamprecht 2021: On UMAP's true loss function.
+const UMAP_COST =
+  "It may rise: UMAP pushes with a few pairs drawn by chance, and so does not go down to the least of it.";
+
+/** The cost over time, from its largest value down to its smallest. */
+function Costs({ costs, of }: { costs: number[]; of: string }) {
   const [most, least] = [maxOf(costs), minOf(costs)];
   const place = (cost: number, i: number) =>
     `${(100 * i) / (costs.length - 1)},${30 - (28 * (cost - least)) / (most - least || 1)}`;
@@ -246,7 +251,13 @@ function Costs({ costs }: { costs: number[] }) {
       <svg viewBox="0 0 100 32" preserveAspectRatio="none" role="img" aria-label="Cost over time">
         <polyline points={costs.map(place).join(" ")} />
       </svg>
-      <figcaption>Cost KL(P ‖ Q): {formatNumber(costs[costs.length - 1])}</figcaption>
+      <figcaption>
+        {COST[of]}:{" "}
+        {costs[costs.length - 1] < 100
+          ? formatNumber(costs[costs.length - 1])
+          : grouped(Math.round(costs[costs.length - 1]))}
+        . {of === "umap" && UMAP_COST}
+      </figcaption>
     </figure>
   );
 }
