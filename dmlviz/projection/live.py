@@ -99,7 +99,13 @@ class LiveProjection:
     def places(self, embeddings: Any, *, ids: Any = None, labels: Any = None) -> np.ndarray | None:
         """Return where points (n × dims) are on this map, new ones where it would place them; None if it has none.
 
-        Arguments and errors are those of `update`.
+        Args:
+            embeddings: Embeddings (n × d).
+            ids: As for `update`.
+            labels: As for `update`.
+
+        Raises:
+            UserError: For input that this method cannot project; see `project`.
         """
         rows, numbers, config, _ = self._checked(embeddings, ids, labels)
         return self._places(config, rows, numbers)
