@@ -88,11 +88,19 @@ class PoincareBall:
         self.curvature = curvature
 
     def cut(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-        """Return the rows, none longer than the radius."""
+        """Return the rows, none longer than the radius.
+
+        Args:
+            x: Points, as rows of the Euclidean space.
+        """
         return upcast_half(x) * (self.radius / safe_norm(x).clamp_min(self.radius))[:, None]
 
     def drawn(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-        """Return the points of the ball: the exponential map at its center."""
+        """Return the points of the ball: the exponential map at its center.
+
+        Args:
+            x: Points, as rows of the Euclidean space.
+        """
         x = self.cut(x)
         length = safe_norm(x)[:, None] * self.root
         near = length < 1e-4  # tanh(t)/t is 1 − t²/3 there
@@ -100,6 +108,9 @@ class PoincareBall:
 
     def rows(self, points: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         """Return the rows that are drawn at these points of the ball: the logarithmic map at its center.
+
+        Args:
+            points: Points of the ball.
 
         Raises:
             UserError: If a point is not inside of the ball.
@@ -111,16 +122,30 @@ class PoincareBall:
         return points * torch.where(near, 1 + length.square() / 3, length.atanh() / length.masked_fill(near, 1.0))
 
     def distances(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n n"]:
-        """Return the hyperbolic distances, as `dmlviz.ops.pairwise.poincare_distance`."""
+        """Return the hyperbolic distances, as `dmlviz.ops.pairwise.poincare_distance`.
+
+        Args:
+            x: Points, as rows of the Euclidean space.
+        """
         return poincare_distance(x, self.curvature, self.radius)
 
     def mean(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " d"]:
-        """Return the Einstein midpoint: the mean on the hyperboloid, whatever point is the center."""
+        """Return the Einstein midpoint: the mean on the hyperboloid, whatever point is the center.
+
+        Args:
+            x: Points, as rows of the Euclidean space.
+        """
         total = self._hyperboloid(x).sum(dim=0) / (self.root * self.distances(x).double()).cosh().sum().sqrt()
         return self._row(total[None]).to(x.dtype)[0]  # ⟨ΣX, ΣX⟩ = Σ cosh d
 
     def line(self, start: Float[Tensor, " d"], end: Float[Tensor, " d"], steps: int) -> Float[Tensor, "steps d"]:
-        """Return points at equal distances on the geodesic, an arc that meets the rim at right angles."""
+        """Return points at equal distances on the geodesic, an arc that meets the rim at right angles.
+
+        Args:
+            start: Its first point, as a row of the Euclidean space.
+            end: Its last.
+            steps: Points, the ends included.
+        """
         ends = torch.stack([start, end])
         whole = self.root * self.distances(ends)[0, 1].double()
         if not whole > 0:
@@ -142,7 +167,10 @@ class PoincareBall:
 
 
 def space(name: str) -> Space:
-    """Return a space by its name, "euclidean" or "poincare" (with the curvature 1).
+    """Return a space.
+
+    Args:
+        name: "euclidean", or "poincare" with the curvature 1.
 
     Raises:
         UserError: For another name.

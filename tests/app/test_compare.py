@@ -228,7 +228,7 @@ def test_more_than_two_runs_are_small_maps_with_one_player_beside_the_untrained_
     workbench = workbench_props(page)
     maps = workbench["maps"]
     assert [one["run"] for one in maps] == [*runs, runs[0]]
-    assert [one["small"]["nth"] for one in maps] == [0, 1, 2, None]
+    assert [one["small_map"]["nth"] for one in maps] == [0, 1, 2, None]
     assert {(one["view"], one["link"], one["links_views"]) for one in maps} == {("live", "compare", True)}
     assert [side["run"] for side in workbench["compare"]["sides"]] == runs
     assert len(workbench["inspectors"]) == 1

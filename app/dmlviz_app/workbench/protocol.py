@@ -84,7 +84,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     height: NotRequired[int | Literal["fill"]]
     turn: NotRequired[list[float]]
     notices: NotRequired[list[str]]
-    small: NotRequired[SmallMap]
+    small_map: NotRequired[SmallMap]
 
 
 class ViewProps(TypedDict):

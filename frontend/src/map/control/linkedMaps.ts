@@ -30,11 +30,11 @@ export function stepBeside(step: number, total: number, other: number): number {
 
 /** A map among linked maps, as the others see it. */
 interface Member {
-  data: { link?: string | null; links_views?: boolean; small?: { nth: number | null } };
+  data: { link?: string | null; links_views?: boolean; small_map?: { nth: number | null } };
 }
 
 /** True if a map stays at the untrained net, whatever the others beside it show. */
-export const isHeld = ({ data: { small } }: Member): boolean => small?.nth === null;
+export const isHeld = ({ data: { small_map: small } }: Member): boolean => small?.nth === null;
 
 export interface LinkedParts {
   state: Member;

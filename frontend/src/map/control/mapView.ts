@@ -343,9 +343,9 @@ export class MapView {
     if (data.view === view && !state.alone) this.mover.release();
     state.theme = readTheme(stage);
     root.classList.toggle("dark", state.theme.dark);
-    root.classList.toggle("small", Boolean(data.small));
-    layout.title.textContent = data.small?.title ?? "";
-    const chip = data.small?.nth ?? null;
+    root.classList.toggle("small", Boolean(data.small_map));
+    layout.title.textContent = data.small_map?.title ?? "";
+    const chip = data.small_map?.nth ?? null;
     layout.title.style.setProperty("--chip", chip === null ? null : css(classColors(chip + 1, state.theme.dark)[chip]));
     const height = typeof data.height === "number" ? `${data.height}px` : data.height === "fill" ? "100%" : "";
     if (root.style.height !== height) root.style.height = height;

@@ -83,7 +83,7 @@ export class StatePublisher {
     const picture = alone && { method: alone.method, title: METHODS[alone.method], caution: "" };
     const data = picture ? { ...state.data, picture, settings: alone.settings } : state.data;
     this.countClasses();
-    if (!data.small) {
+    if (!data.small_map) {
       within(layout.toolbar.node, "The toolbar", () => layout.toolbar.update(state, Boolean(scene.frame?.xyz)));
       within(layout.settings.node, "The settings", () => layout.settings.update(data));
       within(layout.footer.node, "The quality", () => layout.footer.update(data, timeline, shown, open));

@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.workbench/page-d0af675bffca286b.js";

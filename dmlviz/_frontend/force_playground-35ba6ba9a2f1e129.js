@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-d0af675bffca286b.js";

@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.workbench/page-35297a5beb89ef5a.js";

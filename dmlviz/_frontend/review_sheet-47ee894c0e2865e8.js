@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-d0af675bffca286b.js";

@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.workbench/page-35297a5beb89ef5a.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-d0af675bffca286b.js";

@@ -1,1 +1,0 @@
-export { workbench as default } from "../dmlviz.workbench/page-d0af675bffca286b.js";
