@@ -121,3 +121,24 @@ def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, d
     expect(first).to_have_attribute("data-run", other)
     changed = Runs(runs).get(second.get_attribute("data-run")).config
     assert changed == Runs(runs).get(other).config.replace(loss="contrastive")
+
+
+def test_losses_race_from_one_start_and_one_player_moves_all_maps(person, runs, digits_run):
+    page = person.page
+    page.goto(f"{person.url}/compare?a={digits_run.id}&b={digits_run.id}")
+    page.get_by_role("button", name="Race", exact=True).click()
+    page.get_by_role("button", name="Race these losses").click()
+    chart, maps = page.locator(".score-chart"), page.locator(".map[data-ready=true]")
+    expect(maps).to_have_count(7)  # six losses and the untrained net
+    expect(chart.get_by_role("slider")).to_have_attribute("aria-valuenow", str(digits_run.config.steps))
+    *raced, untrained = [maps.nth(nth) for nth in range(7)]
+    configs = [Runs(runs).get(one.get_attribute("data-run")).config for one in raced]
+    assert len({config.loss for config in configs}) == len(raced)
+    assert {(config.dataset, config.seed, config.steps) for config in configs} == {("digits", 0, 60)}
+    for one in raced:
+        expect(one).to_have_attribute("data-step", "60")
+    expect(chart.locator("path[d]")).to_have_count(len(raced) + 1)  # and the button's sign
+    chart.get_by_role("slider").press("ArrowLeft")
+    for one in raced:
+        expect(one).to_have_attribute("data-step", "59")
+    expect(untrained).to_have_attribute("data-step", "0")

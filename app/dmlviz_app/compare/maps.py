@@ -68,7 +68,7 @@ def choice_of_runs(ui: CompareState, services: Services, pair: Compared) -> None
         st.multiselect,
         f"Or choose 2 to {len(SIDES)} runs of these images",
         "compare.runs",
-        [view.run.id for view in pair.views if view.run.id in runs],
+        list(dict.fromkeys(view.run.id for view in pair.views if view.run.id in runs)),
         choose,
         options=list(runs),
         format_func=lambda run: _run_label(runs[run]),

@@ -46,10 +46,12 @@ def menus(ui: CompareState, services: Services, pair: Compared) -> None:
     for label, content in MENUS.items() if is_trained_here else ():
         with st.popover(label, type="tertiary", key=_key(label), on_change=note_event), st.container(width=MENU):
             content(ui, services, run)
-    with st.popover(RACE, type="tertiary", key=_key(RACE), on_change=note_event), st.container(width=2 * MENU):
-        if is_trained_here:
-            race_losses(ui, services, run)
-        choice_of_runs(ui, services, pair)
+    menu = st.popover(RACE, type="tertiary", key=_key(RACE), on_change=note_event)
+    if menu.open:  # a closed menu would hand in the runs that it last showed
+        with menu, st.container(width=2 * MENU):
+            if is_trained_here:
+                race_losses(ui, services, run)
+            choice_of_runs(ui, services, pair)
 
 
 def race_losses(ui: CompareState, services: Services, run: Run) -> None:
