@@ -66,7 +66,9 @@ def addresses(run, dataset, content_hash, frame):
         "rest": "nothing",
         "work": "0" * 16,
     }
-    return [(route, re.sub(r"{(\w+)(:\w+)?}", lambda part: values[part[1]], MOUNT.path + route.path)) for route in OURS]
+    paths = [re.sub(r"{(\w+)(:\w+)?}", lambda part: values[part[1]], MOUNT.path + route.path) for route in OURS]
+    of = {"/events": f"?of={run}"}
+    return [(route, path + of.get(route.path, "")) for route, path in zip(OURS, paths, strict=True)]
 
 
 def state_of(folder: Path):
@@ -115,6 +117,7 @@ def test_only_the_listed_routes_are_open_to_every_visitor():
         "data",  # which takes what a person brings
         "weights",
         "change",  # which asks itself whose run it is
+        "events",  # of runs that it asks for one by one
         "scores.json",
         "{picture}.json",
         "glossary.json",
