@@ -219,6 +219,7 @@ def test_a_race_trains_as_each_would_alone_in_one_slot_and_one_that_fails_leaves
     until(lambda: not jobs.running_for())
     assert [run.state for run in runs] == ["finished", "finished", "failed", "finished"]
     assert "corrections" in jobs.status(runs[2]).reason
+    until(lambda: jobs.ended(orders[2].id))  # noted after the place in the queue is free
     assert jobs.ended(orders[2].id)[0].state == "failed"
     times = [[event["time"] for event in run.events() if event["event"] == "snapshot"] for run in runs]
     assert times[1][0] < times[3][0] < times[1][1] < times[3][1]  # by turns
