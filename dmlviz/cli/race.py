@@ -64,7 +64,8 @@ def race(
     for config in configs:
         run = store.get(config.id)
         why = run.end.get("reason", run.state) if run.end else run.state
-        said = told(run.metrics) if run.embedded else why
+        made = run.embeddings
+        said = why if made is None else f"{told(run.metrics)} on {len(made):,} test images"
         console.print(f"{LOSSES[config.loss].title}: {said}\n  {run.path}", markup=False)
     if open_ones and stop():
         raise typer.Exit(130)

@@ -30,6 +30,22 @@ def test_train_saves_a_run_and_prints_its_scores_and_folder(trained):
     assert "596 test images" in output
 
 
+def test_losses_race_and_each_says_its_scores_and_folder(run_cli, quick, tmp_path):
+    race = [*quick, "--runs", tmp_path, "--losses"]
+    code, output, _ = run_cli(*race, "triplet,custom_triplet")
+    assert code == 0
+    scores = [run.metrics["precision_at_1"] for run in Runs(tmp_path).list()[:2]]
+    assert len({*scores}) == 1  # the formula is the triplet loss
+    assert output.count(f"P@1 {scores[0]:.4f}") == output.count("on 596 test images") == 2
+    before = {run.id: (run.path / "run.json").stat().st_mtime_ns for run in Runs(tmp_path).list()[:2]}
+    assert run_cli(*race, "custom_triplet,triplet")[0] == 0  # kept
+    assert before == {run.id: (run.path / "run.json").stat().st_mtime_ns for run in Runs(tmp_path).list()[:2]}
+    for losses, sentence in (("triplet", "2 to 6 losses; got 1"), ("triplet,none_such", "There is no loss called")):
+        code, output, error = run_cli(*race, losses)
+        assert code
+        assert sentence in " ".join((output + error).split())
+
+
 def test_equal_settings_are_not_trained_twice(trained, run_cli, quick):
     folder, _ = trained
     before = (Runs(folder).list()[0].path / "run.json").stat().st_mtime_ns
