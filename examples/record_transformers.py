@@ -5,7 +5,7 @@ import tempfile
 import torch
 from torch import nn
 from torch.utils.data import Dataset
-from transformers import Trainer, TrainingArguments, ViTConfig, ViTForImageClassification
+from transformers import Trainer, TrainingArguments, ViTConfig, ViTForImageClassification, set_seed
 
 from dmlviz import data
 from dmlviz.integrations.transformers import DmlvizCallback
@@ -24,6 +24,7 @@ class Digits(Dataset):
         return {"pixel_values": train[index], "labels": int(digits.train.labels[index])}
 
 
+set_seed(0)  # The Trainer's own seed comes too late for the weights that the net starts from.
 config = ViTConfig(
     image_size=8, patch_size=2, num_channels=1, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
     intermediate_size=64, num_labels=10,
@@ -36,8 +37,8 @@ callback = DmlvizCallback(
 )
 with tempfile.TemporaryDirectory() as folder, callback:
     arguments = TrainingArguments(
-        folder, num_train_epochs=4, per_device_train_batch_size=60, learning_rate=3e-3, logging_steps=5,
-        save_strategy="no", report_to=[], use_cpu=True, disable_tqdm=True,
+        folder, num_train_epochs=8, per_device_train_batch_size=60, learning_rate=3e-3, warmup_steps=20,
+        logging_steps=5, save_strategy="no", report_to=[], use_cpu=True, disable_tqdm=True,
     )  # fmt: skip
     Trainer(ViTForImageClassification(config), arguments, train_dataset=Digits(), callbacks=[callback]).train()
 
