@@ -7,8 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from dmlviz.displays import DISPLAYS
 from dmlviz.errors import UserError
+from dmlviz.parts import DISPLAYS
 from dmlviz.version import __version__
 
 if TYPE_CHECKING:

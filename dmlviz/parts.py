@@ -162,6 +162,8 @@ CLEAN = Part(
     ),
 )
 PARTS = (CORE, BATCHES, LEARN, LABS, CLEAN)
+# Functions that display runs and trainings; higher packages have them, and `dmlviz/__init__.py` registers them.
+DISPLAYS: dict[str, Callable[..., Any]] = {}  # "figure": a figure of a run; "map": a map in a notebook
 PLUGGED: list[Any] = []  # features of plug-ins: `dmlviz_app.feature.FEATURES.add` puts them here
 
 

@@ -1,9 +1,12 @@
-"""The file of a query image: which ones are read, and how."""
+"""A query image as it is sent: a file, and which ones are read, or a drawing from the pad of a page."""
 
 import io
+from base64 import b64decode
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
+from typing_extensions import TypedDict
 
 from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.dataset_spec import DatasetSpec
@@ -81,3 +84,27 @@ def _flatten_modes(picture: Image.Image) -> Image.Image:
         picture = Image.fromarray((deep / max(deep.max(), 1) * 255).astype(np.uint8))
     picture.thumbnail((MAX_WORKING_SIDE, MAX_WORKING_SIDE))
     return on_white(picture)
+
+
+MAX_SIDE = 512  # pixels
+
+
+class Drawing(TypedDict):
+    """A drawing: side × side bytes of ink, base64."""
+
+    side: int
+    strokes: int
+    ink: str
+
+
+def decode_drawing(drawing: Any) -> np.ndarray | None:
+    """Decode a gray image (uint8, side × side); None for an empty pad; raise UserError for anything malformed."""
+    if drawing is None:
+        return None
+    try:
+        side, pixels = int(drawing["side"]), np.frombuffer(b64decode(drawing["ink"], validate=True), np.uint8)
+        if not 1 <= side <= MAX_SIDE:
+            raise ValueError(side)
+        return pixels.reshape(side, side)
+    except (KeyError, TypeError, ValueError):
+        raise UserError("The drawing did not arrive whole; draw again.") from None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dmlviz.data.arrow_types import is_list_type, is_numeric, is_text, leaf_type, numbers_of, plain_table, value_type
-from dmlviz.data.benchmark_files import read_arff, read_svmlight
 from dmlviz.data.class_names import label_text
 from dmlviz.data.columns import MAX_COLUMNS
 from dmlviz.data.csv_file import read_csv_file, read_lines
@@ -17,7 +16,7 @@ from dmlviz.data.hugging_face import with_class_names
 from dmlviz.data.json_file import read_json_file
 from dmlviz.data.table_limits import MAX_TABLE_BYTES, check_finite, check_size, too_large
 from dmlviz.data.text_columns import is_number, typed_columns
-from dmlviz.data.text_vectors import parse_text_vectors, word_vectors
+from dmlviz.data.text_vectors import parse_text_vectors, read_arff, read_svmlight, word_vectors
 from dmlviz.data.vector_columns import (
     coordinates,
     counted,

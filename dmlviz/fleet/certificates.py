@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from platformdirs import user_config_path
 
 from dmlviz.errors import UserError
-from dmlviz.fleet.errors import FleetError
+from dmlviz.fleet import FleetError
 from dmlviz.storage.files import ensure_dir
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def make_certificates(folder: Path) -> list[Path]:
     Raises:
         UserError: If there are certificates in the folder already.
     """
-    from dmlviz.fleet.errors import import_extra
+    from dmlviz.fleet import import_extra
 
     import_extra("cryptography")
     from cryptography import x509
@@ -84,7 +84,7 @@ def load_security(folder: Path | None = None) -> "Security":
     Raises:
         FleetError: If the certificates are missing or cannot be read.
     """
-    from dmlviz.fleet.errors import import_extra
+    from dmlviz.fleet import import_extra
 
     import_extra("distributed")
     from distributed.security import Security

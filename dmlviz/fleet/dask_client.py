@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dmlviz.fleet import FleetError
 from dmlviz.fleet.dask_config import GPU, SLOT, configure_dask, scheduler_address, why_unreachable
-from dmlviz.fleet.errors import FleetError
 from dmlviz.fleet.versions import refusal, versions
 from dmlviz.jobs.placement import MachineInfo
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from dmlviz.fleet.errors import FleetError, import_extra
+from dmlviz.fleet import FleetError, import_extra
 
 DEFAULT_PORT = 8786
 FILE = "file:"  # of an address: the file into which the scheduler writes its own

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.fleet import FleetError
 from dmlviz.fleet.certificates import load_security
 from dmlviz.fleet.dask_client import answer_within, connect, list_machines
 from dmlviz.fleet.dask_config import (
@@ -26,7 +27,6 @@ from dmlviz.fleet.dask_config import (
 )
 from dmlviz.fleet.dask_link import DaskLink
 from dmlviz.fleet.dask_scheduler import start_scheduler
-from dmlviz.fleet.errors import FleetError
 from dmlviz.fleet.remote_job import RemoteJob
 from dmlviz.jobs.order import Order
 from dmlviz.jobs.placement import EventQueue, JobWorker, MachineInfo

@@ -8,10 +8,9 @@ from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as NoAnswer
 from typing import TYPE_CHECKING, Any
 
-from dmlviz.fleet import dask_worker
+from dmlviz.fleet import MachineLostError, dask_worker
 from dmlviz.fleet.dask_client import answer_within
 from dmlviz.fleet.dask_config import SLOT
-from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.machine import Message
 from dmlviz.fleet.remote_job import RemoteJob
 from dmlviz.jobs.job_record import OrderContent

@@ -14,9 +14,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from dmlviz.fleet import FleetError
 from dmlviz.fleet.certificates import load_security
 from dmlviz.fleet.dask_config import LOOPBACK, configure_dask, host_and_port
-from dmlviz.fleet.errors import FleetError
 
 
 async def run_scheduler(address: str, certificates: Path | None, scheduler_file: Path | None = None) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dmlviz.data import available_datasets
+from dmlviz.fleet import FleetError
 from dmlviz.fleet.certificates import load_security
 from dmlviz.fleet.dask_config import GPU, LOOPBACK, SLOT, TOPIC, configure_dask, scheduler_address, why_unreachable
-from dmlviz.fleet.errors import FleetError
 from dmlviz.fleet.machine import Machine, Message
 from dmlviz.fleet.versions import gpu_count, refusal, versions
 

@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import Any, ClassVar, Generic, TypeVar
 
 from dmlviz.errors import UserError
-from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet import MachineLostError
 from dmlviz.fleet.machine import EVENTS_FILE, LAST_EVENTS, Message, is_trial_file, unpack_trial
 from dmlviz.jobs.job_record import TrialRecord
 from dmlviz.runs.archive import unpacked_run

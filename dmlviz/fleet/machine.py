@@ -20,7 +20,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
-from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet import MachineLostError
 from dmlviz.jobs.job_record import ORDER_FILE, OrderContent
 from dmlviz.jobs.order import Order, training, trial
 from dmlviz.jobs.scheduler import JobScheduler

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, Protocol
 
 from dmlviz.errors import UserError
-from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet import MachineLostError
 from dmlviz.fleet.live_record import LiveRecord, LiveRun, LiveTrial
 from dmlviz.fleet.machine import Message
 from dmlviz.jobs.job_record import TrialRecord

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from dmlviz.integrations import missing, prepare_import
 from dmlviz.integrations.probe import Embed, Probe, at_least_one
-from dmlviz.integrations.requirement import missing, prepare_import
 
 try:
     prepare_import("lightning")

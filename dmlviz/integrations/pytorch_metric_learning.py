@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from torch import nn
 
+from dmlviz.integrations import missing, prepare_import
 from dmlviz.integrations.probe import Embed, Probe, at_least_one
-from dmlviz.integrations.requirement import missing, prepare_import
 
 try:
     prepare_import("pytorch_metric_learning")

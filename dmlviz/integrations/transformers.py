@@ -2,8 +2,8 @@
 
 from typing import Any, Self
 
+from dmlviz.integrations import missing, prepare_import
 from dmlviz.integrations.probe import Embed, Probe
-from dmlviz.integrations.requirement import missing, prepare_import
 
 try:
     prepare_import("transformers")

@@ -4,7 +4,7 @@ from typing import NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from dmlviz.data.drawing import Drawing
+from dmlviz.data.query_file import Drawing
 
 
 class Question(TypedDict):

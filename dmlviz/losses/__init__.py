@@ -69,7 +69,6 @@ def _implementations() -> Mapping[str, Callable[..., Any]]:
         structured,
         triplets,
         views,
-        weighted_sum,
     )
     from dmlviz.losses.registry import REGISTRY
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from dmlviz.export.page import BUILT, TEMPLATES
 from dmlviz.export.page_contents import RunContents
-from dmlviz.integrations.requirement import missing
+from dmlviz.integrations import missing
 from dmlviz.runs.run import LIVE, EventLogDir, ProjectionRun, Run
 from dmlviz.storage.files import LogFollower
 from dmlviz.storage.run_schema.events import EndEvent, RunEvent, frames_of

@@ -14,10 +14,10 @@ from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.config import TrainConfig
 from dmlviz.data.class_names import UNLABELED, known_labels
 from dmlviz.data.columns import FILE, read_columns
-from dmlviz.displays import DISPLAYS
 from dmlviz.errors import MISSING, DamagedFileError
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
 from dmlviz.ops.precision import to_numbers
+from dmlviz.parts import DISPLAYS
 from dmlviz.runs import neighbor_search, neighbor_table
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir, RunNotFoundError, State, UnreadableRunError
 from dmlviz.runs.projection_record import MEASURES, ProjectionRun

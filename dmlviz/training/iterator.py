@@ -5,8 +5,8 @@ from typing import Self
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset
-from dmlviz.displays import DISPLAYS
 from dmlviz.errors import UserError
+from dmlviz.parts import DISPLAYS
 from dmlviz.training.events import Event
 
 

@@ -23,8 +23,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "browser" / "harness"))
 import serve
-from bench_map import FLAGS, LOADED
 
+FLAGS = (
+    "--no-sandbox --disable-quic --no-first-run --disable-background-networking --disable-component-update "
+    "--disable-sync --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader"
+).split()
+LOADED = "map().playback.entries.every(({ frame }) => map().playback.frames.has(frame))"
 POINTS = 250_000
 FRAMES = 30
 PAN_S = 3.0

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from dmlviz_app.answers.mixture import MOST, mix
 
 from dmlviz import data
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.projection import place_on, project
 from dmlviz.runs.embed import embed
-from dmlviz.runs.mixture import MOST, mix
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 

@@ -13,11 +13,11 @@ import psutil
 import pytest
 
 from dmlviz.errors import UserError
+from dmlviz.fleet import FleetError
 from dmlviz.fleet.certificates import CA, OWN, load_security, make_certificates
 from dmlviz.fleet.dask_client import connect, list_machines, start_client
 from dmlviz.fleet.dask_config import check_address, scheduler_address
 from dmlviz.fleet.dask_fleet import DaskFleet
-from dmlviz.fleet.errors import FleetError
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.labs.lab_study import plan_trials

@@ -11,9 +11,9 @@ import time
 import numpy as np
 import pytest
 
+from dmlviz.fleet import MachineLostError
 from dmlviz.fleet.dask_client import answer_within, connect, list_machines
 from dmlviz.fleet.dask_fleet import DaskFleet
-from dmlviz.fleet.errors import MachineLostError
 from dmlviz.fleet.machine import Machine
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler, resume_fleet_jobs

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 
 from dmlviz.errors import UserError
-from dmlviz.fleet.errors import MachineLostError
+from dmlviz.fleet import MachineLostError
 from dmlviz.fleet.live_record import LiveTrial
 from dmlviz.fleet.machine import pack_trial
 from dmlviz.jobs.order import trial

@@ -20,7 +20,7 @@ LIBRARIES = ("pytorch", "lightning", "pytorch_metric_learning", "transformers")
 # be imported before dmlviz has mended it, as its integrations do.
 RUN = """
 import contextlib, io, json, os, runpy, sys, traceback
-from dmlviz.integrations.requirement import prepare_import
+from dmlviz.integrations import prepare_import
 prepare_import("torch")
 answers = {}
 for library, file, folder in json.load(sys.stdin):

@@ -8,7 +8,7 @@ from torch import nn
 
 from dmlviz.catalog.backbones import BACKBONES
 from dmlviz.errors import UserError
-from dmlviz.integrations.requirement import prepare_import
+from dmlviz.integrations import prepare_import
 from dmlviz.nets import NETS, backbones, build
 from dmlviz.nets.models import PooledPReLU, registry
 from dmlviz.training.labeled_images import Augmentation

@@ -14,8 +14,7 @@ from PIL import Image
 from dmlviz.cli.main import main
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
-from dmlviz.data.frame import Frame
-from dmlviz.data.picture_hints import picture_hints
+from dmlviz.data.frame import Frame, picture_hints
 from dmlviz.errors import DamagedFileError, DiskFullError, UserError
 from dmlviz.runs import gallery as gallery_module
 from dmlviz.runs.archive import export_run, import_run

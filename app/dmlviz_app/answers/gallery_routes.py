@@ -10,8 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.frame import Frame
-from dmlviz.data.picture_hints import picture_hints
+from dmlviz.data.frame import Frame, picture_hints
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.gallery import Gallery, checked_name, read_named

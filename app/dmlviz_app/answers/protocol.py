@@ -4,7 +4,7 @@ from typing import NotRequired
 
 from typing_extensions import TypeAliasType, TypedDict
 
-from dmlviz.data.drawing import Drawing as Drawing
+from dmlviz.data.query_file import Drawing as Drawing
 from dmlviz.runs.answers import Logits as Logits
 from dmlviz.runs.answers import NewBatchContent as NewBatchContent
 from dmlviz_app.server.protocol import Ink, SpriteSheets

@@ -20,9 +20,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from typing_extensions import TypedDict
 
-from dmlviz.data.drawing import decode_drawing
 from dmlviz.data.frame import Frame
-from dmlviz.data.query_file import MAX_BYTES, decode
+from dmlviz.data.query_file import MAX_BYTES, decode, decode_drawing
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import BusyError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import query_image
-from dmlviz.data.drawing import decode_drawing
+from dmlviz.data.query_file import decode_drawing
 from dmlviz.errors import UserError
 from dmlviz.labs.gallery import NEWCOMERS
 from dmlviz.ops.gallery import Gallery

@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from dmlviz.data.drawing import Drawing as Drawing
+from dmlviz.data.query_file import Drawing as Drawing
 from dmlviz.labs.answers import EmbeddedTiles as EmbeddedTiles
 from dmlviz.labs.answers import FollowedVideo as FollowedVideo
 from dmlviz.labs.answers import TwoDomains as TwoDomains

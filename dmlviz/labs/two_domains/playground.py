@@ -13,7 +13,7 @@ from PIL import Image
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import made, sprite_sheet
-from dmlviz.data.drawing import decode_drawing
+from dmlviz.data.query_file import decode_drawing
 from dmlviz.errors import UserError
 from dmlviz.labs.answers import SketchAnswer, SketchQuestion, TwoDomains
 from dmlviz.labs.pair_training import normalize

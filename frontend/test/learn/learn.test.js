@@ -20,7 +20,7 @@ import {
 } from "../../src/learn/force_playground/arrangement.ts";
 import { formatNumber, rangeOf, visibleParams } from "../../src/widgets/paramControls.tsx";
 import { scoreQuery } from "../../src/learn/map_at_r_demo/mapAtRDemo.tsx";
-import { limit, reorder, rightAt, toggle } from "../../src/learn/ranking_toy/presets.ts";
+import { limit, reorder, rightAt, toggle } from "../../src/learn/ranking_toy/scores.ts";
 import { CLOUDS } from "../../src/learn/layout_playground/clouds.ts";
 import { randomNumbers } from "../../src/lib/random.ts";
 import { LiveLayout } from "../../src/projection/live.ts";

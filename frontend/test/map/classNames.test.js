@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import test, { describe, it } from "node:test";
 import { Model } from "../../src/map/data/model.ts";
-import { classCenters } from "../../src/map/math/centroids.ts";
+import { classCenters, placeNames } from "../../src/map/math/namePlaces.ts";
 import { nameHeight, shortened } from "../../src/map/render/overlay.ts";
-import { placeNames } from "../../src/map/math/namePlaces.ts";
 import { Tween } from "../../src/map/math/tween.ts";
 import { close, placed } from "../helpers.js";
 

@@ -6,8 +6,7 @@ import { KEYS } from "../../src/welcome/help.ts";
 import { isTaken, keyAction } from "../../src/map/control/keys.ts";
 import { expandProps } from "../../src/map/data/expandProps.ts";
 import { Model } from "../../src/map/data/model.ts";
-import { computePointColors, errorColor } from "../../src/map/render/pointColors.ts";
-import { pointStyle } from "../../src/map/render/pointStyle.ts";
+import { computePointColors, errorColor, pointStyle } from "../../src/map/render/pointColors.ts";
 import { roomFor, thumbnailSize } from "../../src/map/render/thumbnails.ts";
 import { random } from "../helpers.js";
 

@@ -9,7 +9,7 @@ import { markersInWords, nextMarkers, shapeColumns, shapeIds } from "../../src/m
 import { Model } from "../../src/map/data/model.ts";
 import { placesAt } from "../../src/map/data/trainPoints.ts";
 import { QueryMarker } from "../../src/map/math/queryMarker.ts";
-import { pictureOrder } from "../../src/map/render/pictureOrder.ts";
+import { pictureOrder } from "../../src/map/render/thumbnails.ts";
 import { computePointColors } from "../../src/map/render/pointColors.ts";
 
 test("the first pictures stand for the fullest cells, and every item has its turn", () => {

@@ -7,7 +7,6 @@ import { panel } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
 import type { CodeSteps, CodeTabProps, CodeValue } from "../../protocol.ts";
 import style from "./codeTab.css";
-import { colored } from "./colored.ts";
 
 const NUMBERS_UP_TO = 10; // columns; wider matrices are colors alone
 
@@ -234,4 +233,20 @@ function shortened(cell: number | string, kind: string): string {
   const size = Math.abs(cell);
   if (size && (size < 0.005 || size >= 1e4)) return cell.toExponential(0).replace("e+", "e").replace("-", "−");
   return cell.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0).replace("-", "−");
+}
+
+const TOKEN =
+  /(#.*$)|("[^"]*"|'[^']*')|\b(and|as|class|def|else|False|for|from|if|import|in|is|lambda|None|not|or|return|True|while|yield)\b|\b(\d[\d_.]*(?:e-?\d+)?)\b/g;
+const COLORS = ["comment", "text", "word", "number"];
+
+/** Parts of a line, each with the class of its color or "". */
+export function colored(line: string): [string, string][] {
+  const parts: [string, string][] = [];
+  let end = 0;
+  for (const found of line.matchAll(TOKEN)) {
+    if (found.index > end) parts.push([line.slice(end, found.index), ""]);
+    parts.push([found[0], COLORS[found.slice(1).findIndex((group) => group !== undefined)]]);
+    end = found.index + found[0].length;
+  }
+  return end < line.length ? [...parts, [line.slice(end), ""]] : parts;
 }

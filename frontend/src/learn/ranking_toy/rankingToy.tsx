@@ -2,9 +2,21 @@
 import { minOf } from "../../lib/extent.ts";
 import { panel } from "../../lib/panel.tsx";
 import type { RankingToyProps } from "../../protocol.ts";
-import { limit, MOST_RELEVANT, PRESETS, reorder, TILES, toggle } from "./presets.ts";
+import {
+  limit,
+  MOST_RELEVANT,
+  PRESETS,
+  reorder,
+  TILES,
+  toggle,
+  complete,
+  countRight,
+  meanScores,
+  precisions,
+  type Ranking,
+  type ScoreName,
+} from "./scores.ts";
 import style from "./rankingToy.css";
-import { complete, countRight, meanScores, precisions, type Ranking, type ScoreName } from "./scores.ts";
 import { useRef, useState } from "preact/hooks";
 
 const DRAG_START = 6; // pixels

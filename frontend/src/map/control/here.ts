@@ -8,7 +8,7 @@ import type { Point } from "../math/camera.ts";
 import { nearestItems } from "../math/picking.ts";
 import type { Scene } from "../render/scene.ts";
 
-const MIXED = 5; // images, as dmlviz/runs/mixture.py allows
+const MIXED = 5; // images, as app/dmlviz_app/answers/mixture.py allows
 const SHORTEST = 1e-3; // of the map's width: an image under the pointer does not stand for all five
 
 export interface HereParts {

@@ -2,7 +2,7 @@
 import { context2d } from "../../lib/dom.ts";
 import { css, type Rgb } from "../../lib/theme.ts";
 import type { Tween } from "../math/tween.ts";
-import type { PointStyle } from "./pointStyle.ts";
+import type { PointStyle } from "./pointColors.ts";
 import type { Moment, Renderer } from "./renderer.ts";
 
 const PLAIN_ABOVE = 20000; // more points than that are little squares

@@ -2,7 +2,7 @@
 import type { Rgb } from "../../lib/theme.ts";
 import type { Port, View } from "../math/camera.ts";
 import type { Tween } from "../math/tween.ts";
-import type { PointStyle } from "./pointStyle.ts";
+import type { PointStyle } from "./pointColors.ts";
 
 /** One moment of a tween: at `t` of it, with `ground` behind the points, of which every how-manieth is drawn. */
 export interface Moment {

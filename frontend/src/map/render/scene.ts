@@ -18,7 +18,7 @@ import { Tween } from "../math/tween.ts";
 import { AnimationLoop, LONGEST_S } from "./animationLoop.ts";
 import { CameraController } from "./cameraController.ts";
 import { Detail } from "./detail.ts";
-import { pointStyle, type PointStyle } from "./pointStyle.ts";
+import { pointStyle, type PointStyle } from "./pointColors.ts";
 import type { Moment, Renderer } from "./renderer.ts";
 import { CanvasRenderer } from "./canvas.ts";
 import { GlRenderer } from "./gl.ts";
