@@ -3,7 +3,7 @@
 import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dmlviz import losses
+from dmlviz.lessons.code import losses as lesson
 from dmlviz.miners.tuples import AnchoredPairs, Pairs, Triplets
 
 torch.set_num_threads(1)
@@ -81,7 +82,8 @@ class Case:
 class Oracle:
     """One row of ORACLES: loss `name` with `params` equals `peer(case, loss)`, in value and gradient.
 
-    Weights of the loss count too. In the files a row is a plain tuple of these fields.
+    Weights of the loss count too. In the files a row is a plain tuple of these fields. A loss that takes no tuples may
+    have None as its peer: it then equals the code that Learn shows, `dmlviz.lessons.code.losses`.
 
     `unchanged_by` names what leaves the value alone: any of "permutation", "rotation", "translation", "scaling".
     """
@@ -105,8 +107,14 @@ class Oracle:
 def gather() -> list[Oracle]:
     rows: list[Oracle] = []
     for path in sorted(Path(__file__).parent.glob("oracles_*.py")):
-        rows += [Oracle(*row) for row in runpy.run_path(str(path))["ORACLES"]]
+        for name, params, peer, *more in runpy.run_path(str(path))["ORACLES"]:
+            rows.append(Oracle(name, params, peer or partial(lesson_code, getattr(lesson, name), params), *more))
     return rows
+
+
+def lesson_code(function: Callable[..., Tensor], params: dict[str, Any], case: Case, loss: Any) -> Tensor:
+    """The loss as Learn shows it: written from the paper, for whole batches."""
+    return function(case.x, case.labels, **dict(loss.named_parameters()), **params)
 
 
 def _takes_whole_batches(row: Oracle) -> bool:
