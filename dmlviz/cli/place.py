@@ -30,7 +30,8 @@ def command(
         typer.Argument(metavar="FILE|DATASET…", help="pictures, zips or folders of NAME/FILE, or names of data sets"),
     ],
     view: Annotated[
-        str | None, typer.Option(metavar="NAME", help="projection (method or ID; default: the run's own view)")
+        str | None,
+        typer.Option(metavar="NAME", help="projection (method or ID, drawn if need be; default: the run's own view)"),
     ] = None,
     json_file: JsonFile = None,
     runs: RunsFolder = None,
@@ -43,11 +44,12 @@ def command(
     """
     root = data_root(data)
     DATASETS.add_search_path(root)
-    source = Runs(runs_folder(runs)).find(run)
+    store = Runs(runs_folder(runs))
+    source = store.find(run)
     images, names, titles, failures = _read(source, what, root)
     if not images:
         raise UserError("\n".join(failures) or "There is no picture in what was given.")
-    batch = place(source, np.stack(images), names, finished_projection(source, view))
+    batch = place(source, np.stack(images), names, finished_projection(source, view, store))
     write_results(json_file, _as_json(source, batch, titles))
     _print(source, batch, titles, console_beside(json_file))
     for failure in failures:

@@ -11,7 +11,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.metrics.two_sample import holm, pooled_neighbors, two_sample_test
-from dmlviz.projection import place_on
+from dmlviz.projection import place_on, project
 from dmlviz.runs.new_batch import place
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
@@ -151,11 +151,17 @@ def test_the_command_takes_folders_and_data_sets_and_says_what_it_cannot_read(ru
 
 
 @pytest.mark.slow
-def test_the_test_images_once_more_are_recognized(run, folder, tmp_path, capsys):
+def test_the_test_images_once_more_are_recognized_and_lie_where_they_are_on_a_map(run, folder, tmp_path, capsys):
     for row, image in enumerate(load("digits").test.images[:200]):
         Image.fromarray(image).save(tmp_path / f"{row}.png")
-    command("place", run.id, tmp_path, "--runs", folder)
+    command("place", run.id, tmp_path, "--view", "pca", "--json", tmp_path / "out.json", "--runs", folder)
     assert "nearer to the test images than chance allows" in capsys.readouterr().out
+    there = {
+        int(one["image"].split("/")[-1][:-4]): one["place"]
+        for one in json.loads((tmp_path / "out.json").read_text())["images"]
+    }
+    exact = project(run.embeddings, ProjectionConfig(method="pca")).coordinates
+    np.testing.assert_allclose([there[row] for row in range(200)], exact[:200], atol=1e-4)
 
 
 @pytest.mark.slow
