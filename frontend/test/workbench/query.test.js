@@ -143,3 +143,30 @@ test("a question that waits is said to after a moment, and no more once it is an
   await answered;
   assert.equal(question.waiting, "");
 });
+
+test("what a finished run cannot answer yet, or answers without the map that is shown, is asked again for a while", async (t) => {
+  const question = new DrawingQuestion();
+  const busy = () => Response.json({ error: "Ask again." }, { status: 503 });
+  const answers = [busy, () => Response.json({ places: { views: { live: [[0, 0]] }, ways: {} } })];
+  let asked = 0;
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  t.mock.method(globalThis, "fetch", async () => answers[Math.min(asked++, answers.length - 1)]());
+  const wait = async () => {
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+    t.mock.timers.tick(40_000);
+  };
+  question.send({ url: "http://server/query?", view: "tsne", live: false }, { side: 1, ink: "" });
+  await wait();
+  await wait();
+  assert.equal(asked, 3);
+  answers.push(() => Response.json({ places: { views: { tsne: [[1, 2]] }, ways: {} } }));
+  for (let turn = 0; turn < 3; turn++) await wait();
+  assert.deepEqual(question.answer?.places.views, { tsne: [[1, 2]] });
+  const until = asked;
+  await wait();
+  assert.equal(asked, until);
+  answers.push(busy);
+  question.send({ url: "http://server/query?", view: "tsne", live: false }, { side: 1, ink: "" });
+  for (let turn = 0; turn < 12; turn++) await wait();
+  assert.ok(asked - until <= 6, "not for ever");
+});

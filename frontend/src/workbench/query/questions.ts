@@ -73,6 +73,8 @@ export class Asker {
 }
 
 const LATE_MS = 400; // after which a question that waits is said to
+const AGAIN_MS = 1000; // after an answer that did not come, or lacks the map that is shown; twice as long each time
+const MOST_TRIES = 5;
 const REFRAME_DELAY_MS = 120; // after the last of the frames that a drag passes through
 
 /** A question and its answer. */
@@ -89,6 +91,8 @@ abstract class AnsweredQuestion {
   private later = false; // the net could not answer yet
   private waits = false;
   private asked = -1; // at this snapshot
+  private tries = 0; // of the question that is asked now, before
+  private retry: ReturnType<typeof setTimeout> | undefined;
   /** The newest step that a map has shown of the run. */
   newest = -1;
 
@@ -131,8 +135,10 @@ abstract class AnsweredQuestion {
     take: (answer: QueryAnswer | null, picture?: string, trouble?: string) => void,
   ): Promise<void> {
     this.about = { url: source.url, view: source.view, live: source.live };
-    const { before } = this;
+    const { before, tries } = this;
     this.before = null;
+    this.tries = 0;
+    clearTimeout(this.retry);
     this.later = source.live && this.newest < 0 && !(question instanceof Blob);
     if (this.later) {
       take(null, undefined, "It is asked at the first snapshot.");
@@ -141,10 +147,13 @@ abstract class AnsweredQuestion {
     this.waits = true;
     clearTimeout(this.late);
     this.late = setTimeout(() => this.say("Finding its neighbors …"), LATE_MS);
+    let lacks = false;
     try {
       const answer = await this.asker.ask(source.url, question, options);
       if (!answer) return; // a newer one waits
       this.trouble = "";
+      this.later = false;
+      lacks = source.view !== "" && !(source.view in answer.places.views);
       take(wentOn(before, answer), answer.picture);
     } catch (error) {
       this.later = error instanceof Refused && error.later;
@@ -152,6 +161,14 @@ abstract class AnsweredQuestion {
     }
     this.waits = false;
     clearTimeout(this.late);
+    if (!source.live && (lacks || this.later) && tries < MOST_TRIES)
+      this.retry = setTimeout(
+        () => {
+          this.tries = tries + 1;
+          this.again(source, false);
+        },
+        AGAIN_MS * 2 ** tries,
+      );
     this.say("");
   }
 
@@ -163,6 +180,7 @@ abstract class AnsweredQuestion {
   protected forget(): void {
     this.asker.stop();
     clearTimeout(this.late);
+    clearTimeout(this.retry);
     this.waiting = "";
     this.about = { url: "", view: "", live: false };
     this.waits = this.later = false;
