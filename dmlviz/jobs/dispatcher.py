@@ -12,7 +12,7 @@ from typing import Any
 
 from dmlviz.errors import BusyError, UserError
 from dmlviz.jobs.job import Job, JobListener, JobReport
-from dmlviz.jobs.order import JOBS, Lane
+from dmlviz.jobs.order import Lane
 from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.runs.store import Runs
@@ -44,7 +44,7 @@ class Turns:
         """Raise UserError when a person, or all, have enough of a lane under way and waiting."""
         owners = Counter(job.owners[0] for job in self if job.order.lane is lane and job.first is job)
         is_over = bool(owner) and owners[owner] >= lane.of_person
-        if is_over and lane is JOBS:
+        if is_over and lane.slots is None:
             raise UserError(
                 f"One person has at most one job running and {lane.of_person - 1} waiting, and you have these: stop "
                 "one, or wait until one ends."

@@ -52,6 +52,7 @@ class Lane:
 
 
 JOBS = Lane(slots=None, of_person=4, of_all=None)
+MAPS = Lane(slots=None, of_person=4, of_all=None)  # of what is there: a training waits for none of them
 ANSWERS = Lane(slots=2, of_person=6, of_all=60)
 FOLLOWS = Lane(slots=2, of_person=6, of_all=None, of_person_at_once=2)  # maps beside the trainings that they follow
 UPLOADS = Lane(slots=2, of_person=3, of_all=60)  # read for minutes; of one person one at a time, and those before it
@@ -214,7 +215,7 @@ def projection(
         existing=existing,
         run=run,
         name=config.id,
-        lane=FOLLOWS if config.follow else JOBS,
+        lane=FOLLOWS if config.follow else MAPS,
     )
 
 

@@ -29,7 +29,7 @@ class JobScheduler:
 
     Args:
         runs: The runs, or the folder that holds them.
-        slots: How many jobs this machine runs at a time; the number of cores less one by default. With 0 it trains
+        slots: How many jobs of a lane run here at a time; the number of cores less one by default. With 0 it trains
             only what the fleet cannot, and still projects.
         data_root: The folder of the data sets.
         warm: Whether one worker that has imported everything waits for the next job, and another for pictures to place.

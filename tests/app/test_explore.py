@@ -12,12 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from dmlviz_app.answers.sprites import image_tiles
-from dmlviz_app.explore import backbone_state
+from dmlviz_app.explore import backbone_state, settings
 from dmlviz_app.explore.toolbar import recorded_run
 from dmlviz_app.forms.selection import Selection
+from dmlviz_app.forms.view_query import projection_views
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.workbench import current_view, progress_panel, projection_picker
-from dmlviz_app.workbench.current_view import default_run
+from dmlviz_app.workbench.current_view import default_run, resolve_view
+from dmlviz_app.workbench.projection_picker import choose_view
 from PIL import Image
 from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
@@ -146,6 +148,27 @@ def test_a_map_that_follows_stays_chosen_for_the_next_training(here, run, starte
     assert (page.data("map")["run"], page.data("map")["view"]) == (training.id, layout.id)
     assert layout == ProjectionConfig.following("umap")
     assert page.test.query_params["view"] == "umap"
+
+
+@pytest.mark.parametrize("method", projection_views())
+@pytest.mark.parametrize("acts", ["map, train", "train, map", "train, drawn, map"])
+def test_a_map_that_is_chosen_as_a_training_begins_is_that_of_the_training(
+    here, run, started, monkeypatch, acts, method
+):
+    monkeypatch.setattr(here.scheduler, "status", lambda _: Status("running"))
+    ui = UIState(run=run.id, settings={"dataset": "digits", "steps": 50})
+    shown = resolve_view(ui, here)
+    for act in acts.split(", "):
+        if act == "train":
+            settings._train(ui, here)
+            started.clear()
+        elif act == "drawn":
+            shown = resolve_view(ui, here)
+        else:
+            choose_view(ui, here, shown, method)
+    shown = resolve_view(ui, here)
+    assert (shown.run.config.steps, shown.projection.config) == (50, ProjectionConfig.following(method))
+    assert {config for config, _ in started} == {shown.projection.config}, "the run before gets no other map"
 
 
 def test_train_says_what_was_trained_already_and_offers_another_seed(here, write, started, monkeypatch):

@@ -202,6 +202,12 @@ def test_a_map_of_a_finished_run_goes_through_its_snapshots_and_ends_with_all_te
         np.testing.assert_allclose(record.coordinates, alone.coordinates, atol=1e-4)
 
 
+def test_a_training_waits_for_no_map_of_another_run(jobs, finished, short):
+    draw(jobs, finished, ProjectionConfig(method="tsne", params={"iterations": 5_000}))
+    run = jobs.submit(training(jobs.runs, short.replace(seed=63)))
+    assert jobs.status(run).phase != "queued"
+
+
 def test_a_map_follows_a_training_beside_it_and_settles_where_it_stands(jobs, short, until):
     run = jobs.submit(training(jobs.runs, short.replace(steps=4_000, num_snapshots=200, eval_subset_size=400, seed=60)))
     record = draw(jobs, run, ProjectionConfig(method="tsne", params={"iterations": 250}, follow=True))

@@ -12,7 +12,7 @@ from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import num_test_images
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.jobs.job import Job, Status
-from dmlviz.jobs.order import FOLLOWS, JOBS, Order, R, projection, training
+from dmlviz.jobs.order import FOLLOWS, Lane, Order, R, projection, training
 from dmlviz.jobs.pool import embed_images
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.answers import EmbeddedImages, PlacedGallery
@@ -89,9 +89,9 @@ class PersonalJobs:
         run = training(self.scheduler.runs, config).existing()
         return run is not None and run.state == "finished"
 
-    def blocking(self) -> list[Job]:
+    def blocking(self, lane: Lane) -> list[Job]:
         """Return the running jobs of which one must end before another begins: this person's, or else everybody's."""
-        jobs = [job for job, _ in self.scheduler.running_for() if job.order.lane is JOBS]
+        jobs = [job for job, _ in self.scheduler.running_for() if job.order.lane is lane]
         running = [job for job in jobs if job.worker is not None]
         return [job for job in running if self.person.id in job.owners] or running
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from dmlviz.jobs.claims import work_id
 from dmlviz.jobs.job import Job, Status
+from dmlviz.jobs.order import JOBS, MAPS
 from dmlviz.runs.run import LIVE, ProjectionRun, Run
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import Services
@@ -53,7 +54,8 @@ def progress_panel(
         ui.messages.forget("map")
         (on_leave or ui.restore_view)()
 
-    blocking = services.jobs.blocking()[:1] if status.phase == "queued" else []
+    lane = JOBS if run_view.projection is None else MAPS
+    blocking = services.jobs.blocking(lane)[:1] if status.phase == "queued" else []
 
     mount(
         "progress",

@@ -39,8 +39,7 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
     def on_view() -> None:
         view = st.session_state[PICKER_KEY].get("view")
         if view in names:
-            ui.set_view(view)
-            start_projection(ui, services, run_view, resume=True)
+            choose_view(ui, services, run_view, view)
 
     mount(
         "view_picker",
@@ -63,6 +62,13 @@ def projection_picker(ui: UIState, services: Services, run_view: RunView) -> Non
                 st.caption(with_terms(spec.caution))
             else:
                 _form(ui, services, run_view)
+
+
+def choose_view(ui: UIState, services: Services, run_view: RunView, view: str) -> None:
+    """Show another map of the run, or of the one that was begun since the page was drawn."""
+    ui.set_view(view)
+    if ui.run in (None, run_view.run.id):
+        start_projection(ui, services, run_view, resume=True)
 
 
 def start_projection(ui: UIState, services: Services, run_view: RunView, *, resume: bool = False) -> None:

@@ -23,7 +23,7 @@ from dmlviz.errors import UserError
 from dmlviz.export import RunExport
 from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.job_record import JobRecord
-from dmlviz.jobs.order import training
+from dmlviz.jobs.order import JOBS, training
 from dmlviz.jobs.placement import JobWorker
 from dmlviz.runs.archive import export_run
 from dmlviz.runs.gallery import Gallery
@@ -146,7 +146,7 @@ def test_who_waits_is_told_for_which_of_their_jobs_and_of_others_no_title(ada, b
     (job,) = turns
     job.worker = worker = create_autospec(JobWorker)
     turns.start(job, worker)
-    told = [waits_for(one, someone.here) for someone in (ada, bob) for one in someone.here.jobs.blocking()]
+    told = [waits_for(one, someone.here) for someone in (ada, bob) for one in someone.here.jobs.blocking(JOBS)]
     assert [(of["title"], of["run"]) for of in told] == [("Ada's secret", run), ("another person's job", "")]
     other_browser = replace(bob.here.person, role=Role.SOLE)
     assert waits_for(job, shared.for_person(other_browser))["run"] == run, "there is no other person"

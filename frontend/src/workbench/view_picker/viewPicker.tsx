@@ -9,12 +9,15 @@ import style from "./viewPicker.css";
 
 const BUTTONS = 4; // as many have room beside each other on a telephone
 const PAGE_AFTER_MS = 1000; // the page hears of it by then, whether the map is there or not
+const GOES_ON = ["pointerdown", "keydown"]; // and before whatever else a person does, such as to train
 
 export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
   const [picked, setPicked] = useState<string | null>(null); // what the page has not yet answered
-  const newest = useRef({ host, turn: 0, told: true });
+  const newest = useRef({ host, turn: 0, told: true, tell: () => {} });
   newest.current.host = host;
+  const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => void (newest.current.told && setPicked(null)), [host]);
+  useLayoutEffect(() => () => newest.current.tell(), [run]); // before the map a training was begun
   const shown = picked ?? view;
 
   const pick = async (name: string) => {
@@ -23,11 +26,19 @@ export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
     newest.current.told = false;
     setPicked(name);
     const isNewest = () => turn === newest.current.turn && !newest.current.told;
-    await Promise.race([showMap(run, name, isNewest), new Promise((done) => setTimeout(done, PAGE_AFTER_MS))]);
-    if (!isNewest()) return;
-    newest.current.told = true;
-    bus.emit("map", null);
-    newest.current.host.setTriggerValue("view", name);
+    const goOn = (event: Event) => event.composedPath().includes(place.current as EventTarget) || tell();
+    const tell = () => {
+      for (const kind of GOES_ON) removeEventListener(kind, goOn, true);
+      if (!isNewest()) return;
+      newest.current.told = true;
+      bus.emit("map", null);
+      newest.current.host.setTriggerValue("view", name);
+    };
+    newest.current.tell = tell;
+    for (const kind of GOES_ON) addEventListener(kind, goOn, true);
+    setTimeout(tell, PAGE_AFTER_MS);
+    await showMap(run, name, isNewest);
+    tell();
   };
   /** Arrows go from button to button; a map is begun only by Enter, space or a click. */
   const onKeyDown = (event: KeyboardEvent) => {
@@ -44,7 +55,7 @@ export default panel<ViewPickerProps>(style, ({ host, run, view, views }) => {
   const listed = names.slice(BUTTONS);
   const reached = listed.includes(shown) ? names[0] : shown; // by the tab key
   return (
-    <div class="picker">
+    <div class="picker" ref={place}>
       <div class="views" role="radiogroup" aria-label="Projection" onKeyDown={onKeyDown}>
         {names.slice(0, BUTTONS).map((name) => (
           <button
