@@ -1,5 +1,6 @@
-"""Values to color the map by, and the projection in the URL."""
+"""Values to color the map by, what lies at an empty place of it, and the projection in the URL."""
 
+import base64
 from base64 import b64encode
 from types import SimpleNamespace
 from typing import Any
@@ -8,16 +9,20 @@ import numpy as np
 import pytest
 from dmlviz_app.answers import point_values
 from dmlviz_app.answers.point_values import MAX_POINTS, _trained_on, moved_embeddings, point_value_bytes, train_points
+from dmlviz_app.answers.protocol import Mixture
 from dmlviz_app.explore.maps import _set_parameters
 from dmlviz_app.forms.view_query import COLOR_MODES
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.workbench.component_props import layout_settings
 from dmlviz_app.workbench.current_view import RunView
+from pydantic import TypeAdapter
 
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import load
+from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
+from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.point_values import distances_to_centers
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import LIVE
@@ -207,3 +212,60 @@ def test_training_images_lie_where_the_nets_of_the_run_put_them(tmp_path):
     split = split_training_images(CONFIG, digits.labels)
     held_out = {image.tobytes() for image in digits.images[split.validation]}
     assert not held_out & {image.tobytes() for image in images}
+
+
+MIXTURE = TypeAdapter(Mixture)
+
+
+@pytest.fixture
+def lies(client, trained):
+    """Ask for a mixture of test images; the status and the answer."""
+
+    def ask(near, view="live", run=trained.id):
+        answer = client.get(f"/dmlviz/runs/{run}/mixture/{view}.json", params={"near": near})
+        return answer.status_code, answer.json()
+
+    return ask
+
+
+def test_one_image_alone_lies_at_its_own_place_and_two_make_their_mean(lies, trained):
+    images = load("digits").test.images
+    for item in (0, 77):
+        status, answer = lies(f"{item}:0.2")
+        alone = MIXTURE.validate_python(answer, strict=False)
+        assert (status, alone["by_net"]) == (200, True)
+        assert base64.b64decode(alone["picture"]["ink"]) == images[item].tobytes()
+        here = trained.linear_projection.project(np.asarray(trained.embeddings[[item]]))[0]
+        np.testing.assert_allclose(alone["place"], here, atol=1e-3)
+    ink = np.frombuffer(base64.b64decode(lies("0:3,77:1")[1]["picture"]["ink"]), np.uint8)
+    np.testing.assert_allclose(ink, (0.75 * images[0] + 0.25 * images[77]).ravel(), atol=0.51)
+
+
+@pytest.mark.parametrize(
+    ("near", "view", "words"),
+    [
+        ("", "live", "ITEM:WEIGHT"),
+        ("1", "live", "ITEM:WEIGHT"),
+        ("1:e", "live", "A weight is a number"),
+        ("1:0", "live", "a positive weight"),
+        ("1:1e999", "live", "a positive weight"),
+        ("1:1,1:1", "live", "One to 5 different test images"),
+        ("1:1,2:1,3:1,4:1,5:1,6:1", "live", "One to 5 different test images"),
+        ("5000:1", "live", "from 0 to 595"),
+        ("1:1", "0" * 16, "projection"),
+    ],
+)
+def test_what_is_no_mixture_is_refused_in_a_sentence(lies, near, view, words):
+    status, answer = lies(near, view)
+    assert status in (404, 422)
+    assert words in answer["error"]
+
+
+def test_rows_of_a_table_are_mixed_in_its_columns_and_placed_by_the_mean_of_their_vectors(lies, here, tmp_path):
+    rows = [f"{'ab'[i % 2]},{i % 7},{i % 5},{i / 2},{('north', 'south')[i % 2]}" for i in range(40)]
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(["label,d0,d1,price,shop", *rows]))
+    run = import_embeddings(Runs(here.runs.folder, tmp_path / "none"), import_path(file), "t")
+    status, answer = lies("3:3,10:1", run=run.id)
+    assert (status, answer["picture"], answer["by_net"]) == (200, None, False)
+    assert answer["values"] == [["price", "2.375"], ["shop", "south (75 %)"]]

@@ -90,17 +90,6 @@ def test_a_margin_makes_a_score_lower_and_it_falls_with_the_angle(m1, m2):
         assert score.diff().abs().max() < 0.002 * m1  # continuous
 
 
-def test_the_combined_margin_holds_the_others():
-    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
-    combined = {"arcface": {"m2": 0.4, "m1": 1, "m3": 0}, "cosface": {"m3": 0.4, "m1": 1, "m2": 0}}
-    for name, margins in combined.items():
-        expected = build(name, margin=0.4, scale=8)(x, LABELS)
-        torch.testing.assert_close(build("combined_margin", scale=8, **margins)(x, LABELS), expected)
-    norms = x.norm(dim=1, keepdim=True)
-    spheres = build("sphereface", margin=3)(x / norms, LABELS)
-    torch.testing.assert_close(build("combined_margin", m1=3, m2=0, m3=0, scale=1)(x, LABELS), spheres)
-
-
 def test_adaface_keeps_moving_averages_of_lengths_between_steps():
     x = 3 * torch.randn(40, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     loss, labels = build("adaface", momentum=0.1).double(), torch.arange(10) % 3
@@ -123,13 +112,3 @@ def test_adaface_keeps_moving_averages_of_lengths_between_steps():
     both = losses.build("weighted_sum", a="triplet", b="adaface", embedding_dim=5, num_classes=3)
     both.after_step(LabeledBatch(batches[0], labels))
     assert both.b.statistics[2] == 1
-
-
-def test_prototypical_takes_the_first_images_of_each_class_as_support():
-    x = torch.tensor([[0.0], [10.0], [2.0], [1.0], [10.0], [10.0]])
-    labels = torch.tensor([0, 1, 0, 0, 1, 1])  # support: 0 and 2 of class 0, 10 and 10 of class 1
-    loss = losses.build("prototypical", support=2)
-    value = loss(x, labels)
-    assert value == pytest.approx(0, abs=1e-6)  # queries 1 and 10 lie on the prototypes 1 and 10
-    x[3] = 5.5  # as far from the one as from the other
-    assert loss(x, labels).item() == pytest.approx(math.log(2) / 2, abs=1e-6)

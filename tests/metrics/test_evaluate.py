@@ -122,17 +122,6 @@ def test_nearest_mean_equals_scikit_learn_in_a_gallery():
     assert nearest_mean_accuracy(embeddings[:80], labels[:80], embeddings[80:], labels[80:]) == pytest.approx(expected)
 
 
-def test_nearest_mean_leaves_the_query_out_of_its_own_class():
-    embeddings, labels = points(50)
-    right = []
-    for i in range(50):
-        others = np.arange(50) != i
-        means = {c: embeddings[others & (labels == c)].mean(axis=0) for c in set(labels[others].tolist())}
-        right.append(min(means, key=lambda c: np.linalg.norm(embeddings[i] - means[c])) == labels[i])
-    assert nearest_mean_accuracy(embeddings, labels) == pytest.approx(np.mean(right))
-    assert evaluate(embeddings, labels)["nearest_mean_accuracy"] == pytest.approx(np.mean(right))
-
-
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, bool, np.float64])
 def test_labels_of_any_width_and_any_values_are_accepted(kind):
     embeddings, labels = points(classes=2)
@@ -229,16 +218,6 @@ def clouds(seed, n=60, noise=0.8):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, n)
     return rng.normal(size=(n, 4)) * noise + 2 * np.eye(4)[labels], labels
-
-
-def test_the_vote_is_that_of_a_loop():
-    train, train_labels = clouds(0)
-    points, labels = clouds(1)
-    right = 0
-    for point, label in zip(points, labels, strict=True):
-        nearest = train_labels[np.argsort(((train - point) ** 2).sum(axis=1))[:5]].tolist()
-        right += max(nearest, key=lambda name: (nearest.count(name), -nearest.index(name))) == label
-    assert knn_probe_accuracy(points, labels + 7, train, train_labels + 7) == right / len(points)
 
 
 def test_the_linear_probe_is_a_regression_chosen_on_validation_images():

@@ -5,7 +5,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.neighbors import KNeighborsClassifier
 
 from dmlviz.metrics import confusion, evaluate, retrieval
 from dmlviz.metrics import first_hits as module
@@ -129,13 +128,6 @@ def test_the_nearest_are_the_nearest():
     nearest = rank_gallery(read(embeddings, labels)).nearest
     for found, (_, _, others) in zip(nearest, orders(embeddings, labels), strict=True):
         assert found.tolist() == others[:5]
-
-
-def test_knn_accuracy_equals_scikit_learn():
-    embeddings, labels = points(300, 8, 2, pull=0.4)
-    classifier = KNeighborsClassifier(5).fit(embeddings[100:], labels[100:])
-    expected = classifier.score(embeddings[:100], labels[:100])
-    assert evaluate(embeddings[:100], labels[:100], embeddings[100:], labels[100:])["knn_accuracy"] == expected
 
 
 def test_queries_without_a_relevant_item_are_left_out_and_counted():

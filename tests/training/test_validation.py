@@ -1,4 +1,4 @@
-"""Held-out training images: they are in no batch, snapshots score them, and test images are scored once."""
+"""Held-out images: in no batch, scored by snapshots; prefixes: each counts alike, and a cut one finds its class."""
 
 from collections import Counter
 
@@ -8,15 +8,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlviz import metrics
+from dmlviz import losses, metrics
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset
+from dmlviz.data import Dataset, load
 from dmlviz.errors import UserError
 from dmlviz.nets import build
 from dmlviz.training import sampling
 from dmlviz.training.batch_record import BatchRecord
-from dmlviz.training.events import Snapshot
+from dmlviz.training.events import Embedded, Snapshot
 from dmlviz.training.loop import train
 from dmlviz.training.trainer import Trainer
 from dmlviz.training.validation_split import split_training_images
@@ -167,3 +167,32 @@ def test_a_sum_has_the_head_of_the_part_that_has_one(digits: Dataset, quick) -> 
     trainer = Trainer(config, digits, torch.device("cpu"))
     scores = trainer.scores(trainer.embed(trainer.test_images), digits.test.labels)
     assert 0 <= scores["head_accuracy"] <= 1
+
+
+SHORT = {"dataset": "digits", "net": "mlp", "embedding_dim": 16, "num_snapshots": 1, "validation_fraction": 0.0}
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_the_gradient_is_that_of_the_mean_of_all_lengths(normalize):
+    config = TrainConfig(**SHORT, loss="contrastive", miner=None, steps=1, prefixes=(2, 5), normalize=normalize)
+    record = next(event for event in train(config) if isinstance(event, BatchRecord))
+    x = torch.from_numpy(record.embeddings_before).double().requires_grad_()
+    value = torch.zeros((), dtype=torch.float64)
+    for length in (16, 2, 5):
+        short = x[:, :length]
+        if normalize and length < 16:
+            short = short / short.norm(dim=1, keepdim=True)
+        value = value + losses.build("contrastive")(short, torch.from_numpy(record.labels)) / 3
+    (gradient,) = torch.autograd.grad(value, x)
+    assert record.loss == pytest.approx(value.item(), rel=1e-5)
+    np.testing.assert_allclose(record.gradient, gradient.numpy(), rtol=1e-3, atol=1e-7)
+
+
+def test_an_embedding_that_is_cut_still_finds_its_class():
+    labels, scores = load("digits").test.labels, []
+    for prefixes in ((), (2,)):
+        config = TrainConfig(**SHORT, steps=80, prefixes=prefixes)
+        end = next(event for event in train(config) if isinstance(event, Embedded))
+        short = end.embeddings[:, :2] / np.linalg.norm(end.embeddings[:, :2], axis=1, keepdims=True)
+        scores.append(metrics.evaluate(short, labels, clustering=False, verification=False)["precision_at_1"])
+    assert scores[1] > scores[0] + 0.1  # .53, and .66 with the prefix

@@ -1,8 +1,9 @@
 // The colors of the classes, for every eye.
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import test, { describe, it } from "node:test";
 import { classColors } from "../../src/lib/palette.ts";
 import { css, luminance } from "../../src/lib/theme.ts";
+import { mount } from "../../src/lib/mount.ts";
 
 describe("palette", () => {
   // Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
@@ -89,4 +90,38 @@ describe("palette", () => {
       );
     }
   });
+});
+
+globalThis.document = { createElement: () => ({ append() {}, remove() {} }) };
+
+function place() {
+  return { isConnected: true, append() {} };
+}
+
+function counted() {
+  const component = { updates: 0, destroyed: 0, destroy: () => component.destroyed++ };
+  return component;
+}
+
+test("a component stays when Streamlit cleans up after a call that a newer one has overtaken", () => {
+  const [parent, made] = [place(), []];
+  const call = () =>
+    mount(
+      parent,
+      "",
+      () => made[made.push(counted()) - 1],
+      (component) => component.updates++,
+    );
+  const cleanup = call();
+  cleanup(); // as Streamlit does when the data change again while it loads the script
+  const last = call();
+  assert.equal(made.length, 1);
+  assert.deepEqual([made[0].updates, made[0].destroyed], [2, 0]);
+
+  parent.isConnected = false; // its place has left the page
+  last();
+  assert.equal(made[0].destroyed, 1);
+  parent.isConnected = true;
+  call();
+  assert.equal(made.length, 2);
 });
