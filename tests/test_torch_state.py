@@ -1,5 +1,7 @@
-"""Torch's global state is the caller's: nothing reads it, nothing changes it."""
+"""Torch is loaded where it computes; its global state is the caller's: nothing reads it, nothing changes it."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -116,3 +118,23 @@ def test_the_callers_defaults_of_torch_are_neither_read_nor_changed(part: str) -
         got = compute()
         assert _state() == before
     assert _equal(got, expected)
+
+
+LIGHT = {  # in this order, and what each may not load besides
+    "dmlviz.projection": "numba faiss",
+    "dmlviz.runs, dmlviz.jobs, dmlviz.runs.training_run, dmlviz.workers.job_worker": "numba faiss",
+    "dmlviz.miners as m; m.MINERS['batch_hard']": "numba faiss",
+    "dmlviz.data as d; d.load('digits')": "numba",
+    "dmlviz.ops.nearest_neighbors": "numba",
+    "dmlviz.projection as p; p.check, p.place_on, p.projection_quality, p.align, p.Projection": "numba",
+    "dmlviz.metrics as m; m.evaluate([[0], [1], [2]], [0, 0, 1])": "",
+}
+
+
+@pytest.mark.slow
+def test_what_shows_reads_queues_and_scores_loads_no_torch() -> None:
+    lines = [
+        f"import {one}\nassert not {{*'torch sklearn umap {heavy}'.split()}} & {{*sys.modules}}, {one!r}"
+        for one, heavy in LIGHT.items()
+    ]
+    subprocess.run([sys.executable, "-c", "\n".join(["import sys", *lines])], check=True)

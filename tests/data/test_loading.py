@@ -4,8 +4,6 @@ import gzip
 import hashlib
 import os
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -41,12 +39,6 @@ def write_mnist(root: Path, *, train: int = 20, test: int = 10, suffix: str = ""
             data = idx_bytes(array)
             (folder / f"{part}-{kind}{suffix}").write_bytes(gzip.compress(data) if suffix else data)
     return folder
-
-
-@pytest.mark.slow
-def test_loading_data_imports_no_torch() -> None:
-    code = "import sys, dmlviz.data as d; d.load('digits'); sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_digits_are_scikit_learns_and_their_split_is_fixed_and_stratified() -> None:

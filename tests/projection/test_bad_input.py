@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -96,16 +93,6 @@ def test_limits_can_be_asked_for_without_the_points():
     check(ProjectionConfig(method="tsne"), 2000, 64)
     with pytest.raises(UserError, match="class of every point"):
         check(ProjectionConfig(method="umap", params={"supervised": True}), 60, 64, labels=False)
-
-
-@pytest.mark.slow
-def test_limits_placing_and_faithfulness_load_no_torch():
-    code = (
-        "import sys, dmlviz.projection as p; assert 'faiss' not in sys.modules; "
-        "p.check; p.place_on; p.projection_quality; p.align; p.Projection; "
-        "assert not {'torch', 'umap', 'numba', 'sklearn'} & set(sys.modules), sorted(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_unknown_names_are_attribute_errors():

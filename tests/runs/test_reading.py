@@ -134,15 +134,6 @@ def test_the_same_request_again_begins_with_a_clean_folder(runs, small, told, wr
     assert [path.name for path in runs.folder.iterdir()] == [small.id]
 
 
-@pytest.mark.slow
-def test_reading_runs_and_queueing_jobs_needs_no_torch():
-    modules = "dmlviz, dmlviz.runs, dmlviz.jobs, dmlviz.runs.training_run, dmlviz.workers.job_worker"
-    script = f"import sys, {modules}; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert "dmlviz.jobs" in loaded
-    assert not {"torch", "sklearn", "umap", "faiss"} & set(loaded)
-
-
 def test_a_path_is_enough_to_read_a_run(runs, write):
     run = write(runs)
     assert Run(str(run.path)).state == "finished"
