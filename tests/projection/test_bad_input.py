@@ -44,6 +44,8 @@ def test_a_collapsed_space_is_refused_and_named(method, value):
 @pytest.mark.parametrize("distinct", [1.0, 0.5])
 def test_maps_of_few_points_or_columns_or_copies_are_drawn_with_what_they_allow(method, name, n, d, distinct):
     rows = np.resize(points(max(2, int(distinct * n)), d), (n, d))
+    if distinct < 1:
+        rows = np.hstack([rows, np.ones((n, 1))])  # a constant column does no harm either
     config = ProjectionConfig(method=method, params={"iterations": 10})
     allowed = {"tsne": max(1, n // 3), "umap": max(2, n - 1)}.get(method, max(1, (n - 1) // 3))
     if allowed < config.params[name]:
@@ -53,6 +55,8 @@ def test_maps_of_few_points_or_columns_or_copies_are_drawn_with_what_they_allow(
         drawn = project(rows, config)  # a warning would be an error
     assert drawn.config.params[name] == min(allowed, config.params[name])
     assert np.isfinite(drawn.coordinates).all()
+    assert len(np.unique(drawn.coordinates, axis=0)) >= len(np.unique(rows, axis=0))
+    assert n < 50 or (drawn.coordinates.std(axis=0) > 1e-3).all(), "one dimension is drawn in the plane, too"
     assert np.isfinite(drawn.place(rows[:2] + 0.01)).all()
     assert np.isfinite([*drawn.quality.overall.values()]).all()
 

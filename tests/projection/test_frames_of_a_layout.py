@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from sklearn.manifold import trustworthiness
 
 from dmlviz.config import ProjectionConfig
+from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection import project
 from dmlviz.projection.progress import ProgressReporter
 
@@ -30,6 +32,24 @@ def test_frames_run_from_the_start_to_the_returned_map(digits, config):
     assert (shown[-1][3] == drawn.coordinates).all()
     assert shown[-1][2] == drawn.error
     assert not drawn.stopped
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=ids)
+def test_equal_calls_give_equal_maps_and_another_seed_another(digits, config):
+    first, second = (project(digits[0], config).coordinates for _ in range(2))
+    assert (first == second).all()
+    assert (project(digits[0], config.replace(seed=1)).coordinates != first).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("method", [config.method for config in CONFIGS])
+def test_neighbors_on_the_map_are_neighbors_in_the_space_and_of_one_class(digits, method, dims):
+    places = project(digits[0], ProjectionConfig(method=method, dims=dims)).coordinates
+    assert places.shape == (700, dims)
+    assert trustworthiness(digits[0], places, n_neighbors=10) > 0.96
+    _, found = EuclideanSearch(places).others(5)
+    assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=ids)

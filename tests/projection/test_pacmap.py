@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.manifold import trustworthiness
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.ops.neighbor_index import exact_table
@@ -137,16 +136,6 @@ def test_the_slope_of_a_new_points_loss_is_right(is_local):
         step = np.eye(2)[axis] * 1e-5
         low, high = (objective(y + side * step, rows, around)[0] for side in (-1, 1))
         np.testing.assert_allclose(gradient[:, axis], (high - low) / 2e-5, rtol=1e-3, atol=1e-5)
-
-
-@pytest.mark.parametrize("method", ["pacmap", "localmap"])
-@pytest.mark.parametrize("dims", [2, 3])
-def test_neighbors_on_the_map_are_neighbors_in_the_space(digits, method, dims):
-    config = ProjectionConfig(method=method, dims=dims)
-    first, second = (project(digits[0], config).coordinates for _ in range(2))
-    assert trustworthiness(digits[0], first, n_neighbors=10) > 0.96
-    np.testing.assert_array_equal(first, second)
-    assert (project(digits[0], config.replace(seed=1)).coordinates != first).any()
 
 
 def test_localmap_keeps_more_neighbors_than_pacmap(digits):

@@ -40,24 +40,6 @@ def test_the_error_is_the_divergence_over_all_pairs(digits, drawn):
     assert drawn.error == pytest.approx(divergence(digits[0], drawn.coordinates), rel=0.01)
 
 
-def test_neighbors_on_the_map_have_the_same_class(digits, drawn):
-    _, found = EuclideanSearch(drawn.coordinates).others(5)
-    assert (digits[1][found] == digits[1][:, None]).mean() > 0.93
-
-
-def test_equal_calls_give_equal_maps_and_another_seed_another(digits):
-    first, second = (project(digits[0], SHORT).coordinates for _ in range(2))
-    assert (first == second).all()
-    assert (project(digits[0], SHORT.replace(seed=1)).coordinates != first).any()
-
-
-@pytest.mark.slow
-def test_three_dimensions(digits):
-    drawn = project(digits[0], SHORT.replace(dims=3, params={"iterations": 300}))
-    assert drawn.coordinates.shape == (700, 3)
-    assert trustworthiness(digits[0], drawn.coordinates, n_neighbors=10) > 0.98
-
-
 def test_a_start_is_taken_and_a_finished_map_stays_as_good(digits, drawn):
     shifted = drawn.coordinates + np.float32([5, -3])
     shown = []
@@ -73,25 +55,6 @@ def test_cosine_sees_directions_only(digits):
     lengths = np.random.default_rng(0).uniform(0.5, 2, (700, 1)).astype(np.float32)
     unit = digits[0] / np.linalg.norm(digits[0], axis=1, keepdims=True)
     np.testing.assert_allclose(project(unit, config).error, project(unit * lengths, config).error, rtol=0.05)
-
-
-@pytest.mark.parametrize("n", [6, 7, 20, 501])
-def test_few_points_are_drawn_too(digits, n):
-    drawn = project(digits[0][:n], SHORT.replace(params={"iterations": 60, "perplexity": 2}))
-    assert np.isfinite(drawn.coordinates).all()
-    assert len(np.unique(drawn.coordinates, axis=0)) == n
-
-
-def test_one_dimension_is_drawn_in_the_plane(digits):
-    drawn = project(digits[0][:, 20:21] + np.linspace(0, 1e-3, 700, dtype=np.float32)[:, None], SHORT)
-    assert np.isfinite(drawn.coordinates).all()
-    assert (drawn.coordinates.std(axis=0) > 1e-3).all()
-
-
-def test_duplicates_and_constant_columns_do_no_harm(digits):
-    points = np.concatenate([digits[0][:300], np.repeat(digits[0][:1], 200, axis=0)])
-    drawn = project(np.concatenate([points, np.ones((500, 2), np.float32)], axis=1), SHORT)
-    assert np.isfinite(drawn.coordinates).all()
 
 
 def test_torch_tensors_and_half_precision_are_taken(digits):
