@@ -157,6 +157,7 @@ class Spec:
     `name` is what settings and files call it, `title` what the page calls it. `summary` says in one sentence what it
     does, `when_to_use` when it is the right choice, `formula` (LaTeX) what it computes, `reference` where it comes
     from. `family` groups choices on the page; `aliases` are other words by which the search of Learn finds it.
+    `in_ball` tells of a loss or a miner whether it takes distances of the Poincaré ball: it looks at nothing else.
     """
 
     name: str
@@ -168,6 +169,7 @@ class Spec:
     family: str = ""
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
+    in_ball: bool = False
 
     __pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 

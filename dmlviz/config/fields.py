@@ -76,6 +76,11 @@ def plain(value: Any) -> str:
     return "none" if value is None else f"{value:{number}}"
 
 
+def shape_of(config: TrainConfig) -> str:
+    """Return where embeddings lie, in a word or two."""
+    return "Poincaré ball" if config.space == "poincare" else "sphere" if config.normalize else "free"
+
+
 def badges(config: TrainConfig) -> list[str]:
     """Return the short forms of the settings that distinguish runs."""
     return [short for one in FIELDS.values() if (short := one.short(config))]
@@ -133,8 +138,9 @@ _CODE: Mapping[str, Mapping[str, Any]] = {
     },
     "embedding_dim": {
         "options": lambda s: {number: str(number) for number in sorted({*DIMENSIONS, s.embedding_dim})},
-        "short": lambda s: f"{s.embedding_dim}-d {'sphere' if s.normalize else 'free'}",
+        "short": lambda s: f"{s.embedding_dim}-d {shape_of(s)}",
     },
+    **{name: {"has_meaning": lambda s: s.space == "poincare"} for name in ("curvature", "clip_radius")},
     "memory": {
         "has_meaning": lambda s: s.memory or takes_memory(s),
         "short": lambda s: f"memory of {s.memory:,}" if s.memory else "",

@@ -1,5 +1,6 @@
 """The rules of settings that must go together: what is refused, in which sentence, and what gives way to a change."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
-from dmlviz.catalog.parameters import brief
+from dmlviz.catalog.parameters import Spec, brief
 from dmlviz.config.training_fields import TrainFields
 from dmlviz.errors import UserError
 
@@ -151,6 +152,32 @@ def _no_memory(config: TrainFields) -> str:
     why = "compares a memory where a miner selects" if config.loss_spec.memory else "compares images of a batch alone"
     use = "choose a miner" if config.loss_spec.memory else "choose another loss, as nt_xent or triplet"
     return f"{config.loss} {why}; got memory = {config.memory}: use no memory, or {use}."
+
+
+_DEEPEST = 4.0  # √c times the clip radius: farther out float32 does not tell the points of a ball from the rim
+
+
+def _outside_ball(config: TrainFields) -> str:
+    """Say why loss, miner or sampler do not take the distances of the ball; empty where they do."""
+    if not config.ball:
+        return ""
+    named = [*config.loss_spec.parts(config.loss_params).values()] or [(config.loss, config.loss_params)]
+    chosen: list[tuple[Spec, Mapping[str, Any]]] = [(LOSSES[name], params) for name, params in named]
+    if config.miner is not None:
+        chosen.append((MINERS[config.miner], config.miner_params))
+    for spec, params in chosen:
+        given = {one.name: one.default for one in spec.parameters} | dict(params)
+        if not spec.in_ball or re.search(r"\bs(?![a-z])", given.get("formula", "")):
+            other = "miner" if spec is chosen[-1][0] and config.miner is not None else "loss, as nt_xent or triplet"
+            return (
+                f"{spec.name} needs angles, means or vectors; a Poincaré ball has distances: choose another {other}, "
+                "or space = euclidean."
+            )
+        if given.get("distance") == "cosine":
+            return f"In a Poincaré ball {spec.name} takes its distance; got distance = cosine: choose euclidean."
+    if config.sampler == "anchor_neighbor":
+        return "anchor_neighbor compares means of classes, and a Poincaré ball has distances: use another sampler."
+    return ""
 
 
 def _usual(name: str) -> Any:
@@ -325,6 +352,36 @@ RULES = (
         "more.",
         gives_way=("prefixes",),
         to=("loss", "normalize"),
+    ),
+    Rule(
+        lambda s: s.ball and s.normalize,
+        "Points of a Poincaré ball have any length, and normalized ones are on a sphere; got space = poincare and "
+        "normalize = true: leave one of them out.",
+        gives_way=("normalize",),
+        to=("space",),
+    ),
+    Rule(lambda s: s.ball and s.normalize, gives_way=("space",), to=("normalize",)),
+    Rule(_outside_ball, _outside_ball),
+    Rule(
+        lambda s: s.ball and (s.prefixes or s.projection_dim),
+        "Prefixes and a projection head are of vectors; got space = poincare: leave them out.",
+        gives_way=("prefixes", "projection_dim"),
+        to=("space",),
+    ),
+    Rule(
+        lambda s: not s.ball and (s.curvature, s.clip_radius) != (_usual("curvature"), _usual("clip_radius")),
+        "curvature and clip_radius are of the Poincaré ball; got space = {space}: use space = poincare, or leave them "
+        "out.",
+        gives_way=("curvature", "clip_radius"),
+        to=("space", "normalize"),
+    ),
+    Rule(
+        lambda s: s.ball and s.clip_radius * s.curvature**0.5 > _DEEPEST,
+        lambda s: (
+            f"Features are clipped to a length of at most {_DEEPEST / s.curvature**0.5:.3g} with a curvature of "
+            f"{s.curvature:g}, as float32 does not tell points farther out from the rim; got clip_radius = "
+            f"{s.clip_radius:g}."
+        ),
     ),
     Rule(lambda s: s.memory and not takes_memory(s), _no_memory, gives_way=("memory",), to=("loss", "miner")),
     Rule(

@@ -87,6 +87,7 @@ class TrainConfig(TrainFields):
             *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
             *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm", "second_labels"),
             *("decay_epochs", "decay_factor", "warmup_steps", "memory", "prefixes"),
+            *("space", "curvature", "clip_radius"),
         }
     )
 
@@ -194,6 +195,8 @@ class TrainConfig(TrainFields):
         dimensions = fields.get("embedding_dim", cls.model_fields["embedding_dim"].default)
         defaults = loss.recommended_in(dimensions if isinstance(dimensions, int) else 0)
         defaults = {"normalize": True, **defaults} if loss.on_sphere else defaults
+        if fields.get("space") == "poincare":
+            defaults = {**defaults, "normalize": False}
         if fields.get("use_labels") is False:
             defaults = {**defaults, **WITHOUT_LABELS, "augmentation": USUAL, **loss.without_labels}
         if "loss_params" in defaults and isinstance(params, Mapping):

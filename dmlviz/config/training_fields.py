@@ -59,6 +59,15 @@ class TrainFields(Config):
     net: str = Field(default="small", description="embedding net")
     embedding_dim: int = Field(default=64, ge=1, le=4096, description="dimensions of the embedding")
     normalize: bool = Field(default=True, description="L2-normalize the embeddings")
+    space: Literal["euclidean", "poincare"] = Field(
+        default="euclidean",
+        description="space of the embeddings and of all distances; poincare: the Poincaré ball, where the exponential "
+        "map brings what the net gives",
+    )
+    curvature: float = Field(default=1.0, gt=0, le=100, description="curvature c of the Poincaré ball, of radius 1/√c")
+    clip_radius: float = Field(
+        default=2.3, gt=0, le=100, description="length to which features are clipped before they enter the ball"
+    )
     unfrozen_blocks: int = Field(
         default=0,
         ge=0,
@@ -185,6 +194,11 @@ class TrainFields(Config):
     def takes_features(self) -> bool:
         """Whether the net takes features that a backbone computed once."""
         return self.dataset_spec.features is not None and not self.unfrozen_blocks
+
+    @property
+    def ball(self) -> float:
+        """The curvature of the ball that the embeddings lie in; 0 where they lie in the Euclidean space."""
+        return self.curvature if self.space == "poincare" else 0.0
 
     @property
     def loss_dim(self) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from jaxtyping import Float, UInt8
-from torch import Tensor, nn
+from torch import Tensor, linalg, nn
 from torch.nn.functional import normalize
 
 from dmlviz.catalog.datasets import DATASETS
@@ -18,6 +18,7 @@ from dmlviz.nets.backbones import Backbone
 from dmlviz.nets.features import backbone_of
 from dmlviz.nets.fine_tuned import FineTunedNet
 from dmlviz.nets.models import EmbeddingNet, PooledPReLU
+from dmlviz.ops.spaces import PoincareBall
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -109,7 +110,21 @@ def _plain_body(net: EmbeddingNet) -> nn.Module:
         for name, module in parent.named_children():
             if isinstance(module, PooledPReLU):  # looks at its slopes to choose an order, which a file cannot
                 setattr(parent, name, nn.Sequential(_plain(module), nn.MaxPool2d(2)))
-    return body
+    return body if net.ball is None else nn.Sequential(body, _IntoBall(net.ball))
+
+
+class _IntoBall(nn.Module):
+    """`PoincareBall.drawn` in operations that a file knows."""
+
+    def __init__(self, ball: PoincareBall) -> None:
+        super().__init__()
+        self.root, self.radius = ball.root, ball.radius
+
+    def forward(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Bring rows into the ball."""
+        length = linalg.vector_norm(x, dim=1, keepdim=True).clamp_min(1e-20)
+        placed: Tensor = x * (self.root * length.clamp_max(self.radius)).tanh() / (self.root * length)
+        return placed
 
 
 def _plain(module: nn.PReLU) -> nn.PReLU:

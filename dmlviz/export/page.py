@@ -13,6 +13,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Spec
 from dmlviz.catalog.projections import PROJECTIONS
+from dmlviz.config.fields import shape_of
 from dmlviz.export.contents import RunExport
 from dmlviz.export.page_contents import page_contents
 from dmlviz.storage.text import counted
@@ -38,7 +39,7 @@ def write_html(export: RunExport, file: IO[bytes]) -> None:
 def page_data(export: RunExport) -> list[tuple[str, str]]:
     """Return the settings as (name, text)."""
     config = export.run.config
-    shape = f"{config.embedding_dim}-d, {'sphere' if config.normalize else 'free'}"
+    shape = f"{config.embedding_dim}-d, {shape_of(config)}"
     steps = config.steps if export.run.end_step is None else export.run.end_step
     if not DATASETS[config.dataset].trainable:
         length = [("Training", f"{counted(steps, 'step')} of another program")] if export.run.recorded else []

@@ -136,7 +136,7 @@ def run_contents(export: RunExport, frame_bytes: int | None = None) -> RunConten
     )
     contents["files"] = _files(export)
     contents["streams"], contents["left_out"] = [stream], left_out
-    if 2 * export.embeddings.size <= MAX_ROWS_BYTES:
+    if 2 * export.embeddings.size <= MAX_ROWS_BYTES and not export.run.config.ball:  # a page knows no ball
         contents["files"]["rows.i16"] = zlib.compress(_rounded(export.embeddings), 9)
         contents["layouts"] = layouts_in_page()
     return contents

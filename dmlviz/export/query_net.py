@@ -48,6 +48,8 @@ def query_net(export: RunExport) -> QueryNet:
         )
     if not spec.trainable:
         raise UserError(f"A drawing needs the net that made the vectors; {spec.title} has none here.")
+    if export.run.config.ball:
+        raise UserError("A page compares a drawing by Euclidean distance, and this run lies in a Poincaré ball.")
     if spec.channels != 1:
         raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
     from dmlviz.export.program.training import embedding_program

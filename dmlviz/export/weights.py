@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import IO
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config import TrainConfig
 from dmlviz.export.contents import RunExport
 from dmlviz.storage.regular_file import open_regular
 
@@ -20,7 +21,8 @@ def write_thresholds(export: RunExport, file: IO[bytes]) -> None:
     from dmlviz.runs.thresholds import as_json, kept_threshold, threshold
 
     _weights(export)
-    file.write(as_json(kept_threshold(export.run, export.holders) or threshold(export.run, root=export.data_root)))
+    found = kept_threshold(export.run, export.holders) or threshold(export.run, root=export.data_root)
+    file.write(as_json(found, export.run.config.ball))
 
 
 def _weights(export: RunExport) -> Path:
@@ -32,13 +34,24 @@ def _weights(export: RunExport) -> Path:
 
 def loading(export: RunExport) -> str:
     """Return a few lines of Python: load the weights, embed `images` (uint8, n × c × h × w) or `features`, compare."""
+    curvature = export.run.config.ball
+    apart = "(embeddings[:, None] - embeddings[None]).norm(dim=2)"
+    if curvature:
+        apart = f"ball_distance(embeddings, {curvature})"
     return _embedding(export) + (
+        f"{'from dmlviz.ops.pairwise import ball_distance' * bool(curvature)}"
         "\nimport json, pathlib\n"
         f'threshold = pathlib.Path("{export.file_name("thresholds")}")  # Export > Threshold\n'
         "if threshold.exists():\n"
         '    limit = json.loads(threshold.read_text())["value"]\n'
-        "    same = (embeddings[:, None] - embeddings[None]).norm(dim=2) <= limit\n"
+        f"    same = {apart} <= limit\n"
     )
+
+
+def _space(config: TrainConfig, **further: str) -> str:
+    """Return the arguments that say where embeddings lie."""
+    ball = {**further, "curvature": config.curvature, "clip_radius": config.clip_radius} if config.ball else {}
+    return ", ".join(f"{name}={value!r}" for name, value in {"normalize": config.normalize, **ball}.items())
 
 
 def _embedding(export: RunExport) -> str:
@@ -49,7 +62,7 @@ def _embedding(export: RunExport) -> str:
             "from dmlviz import TrainConfig\n"
             "from dmlviz.nets.fine_tuned import fine_tuned\n"
             f'config = TrainConfig(dataset="{config.dataset}", net="{config.net}", '
-            f"embedding_dim={config.embedding_dim}, normalize={config.normalize}, "
+            f"embedding_dim={config.embedding_dim}, {_space(config, space=config.space)}, "
             f"unfrozen_blocks={config.unfrozen_blocks}, frozen_batch_norm={config.frozen_batch_norm})\n"
             f'net = fine_tuned(config).load_trained(load_file("{export.file_name("weights")}"))\n'
             "embeddings = net(images)\n"
@@ -58,12 +71,12 @@ def _embedding(export: RunExport) -> str:
         return (
             "from safetensors.torch import load_file\n"
             "from dmlviz import nets\n"
-            f'net = nets.build("{config.net}", embedding_dim={config.embedding_dim}, normalize={config.normalize}, '
+            f'net = nets.build("{config.net}", embedding_dim={config.embedding_dim}, {_space(config)}, '
             f"features={data.features.dimensions}).eval()\n"
             f'net.load_state_dict(load_file("{export.file_name("weights")}"))\n'
             f"embeddings = net(((features - {data.features.mean}) / {data.features.std})[:, :, None, None])\n"
         )
-    net = f'"{config.net}", embedding_dim={config.embedding_dim}, normalize={config.normalize}'
+    net = f'"{config.net}", embedding_dim={config.embedding_dim}, {_space(config)}'
     return (
         "from safetensors.torch import load_file\n"
         "from dmlviz import nets\n"

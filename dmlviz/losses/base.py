@@ -26,6 +26,7 @@ class Loss(nn.Module):
 
     declaration: LossSpec
     rebuild: Callable[[], "Loss"]
+    curvature = 0.0  # of the Poincaré ball in which embeddings lie
     __call__: Callable[..., Tensor]
 
     def __init__(self) -> None:
@@ -111,7 +112,7 @@ class Loss(nn.Module):
             tuples: Those of a miner; all of the batch when None.
         """
         check_tuples(tuples, len(embeddings))
-        return LossBatch(LabeledBatch(embeddings, labels), self._accepted(tuples))
+        return LossBatch(LabeledBatch(embeddings, labels, curvature=self.curvature), self._accepted(tuples))
 
     def parts(self, batch: LossBatch) -> list[Terms | SummedTerms | Tensor]:
         """Return `terms` as a list."""
@@ -129,7 +130,7 @@ class Loss(nn.Module):
             labels: n whole numbers.
             tuples: Those of a miner; all of the batch when None.
         """
-        shared = LabeledBatch(embeddings, labels)
+        shared = LabeledBatch(embeddings, labels, curvature=self.curvature)
         check_tuples(tuples, len(shared))
         return self.compute(shared, tuples)
 

@@ -140,6 +140,10 @@ class LossBatch:
         """Return the cosines s_ij (n × n): the shared matrix, not to be written into."""
         return self.shared.cosine()
 
+    def similarity(self) -> Tensor:
+        """Return the cosines, or in a ball the distances with a minus (n × n): not to be written into."""
+        return self.shared.similarity()
+
     def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return what a pair loss runs over: values of the matrix, which of them are positive, which count (None: all).
 

@@ -139,8 +139,11 @@ def _one_pair_per_class(batch: LossBatch) -> tuple[Tensor, Tensor, Tensor, Tenso
 
 @register_loss("nt_xent")
 def nt_xent(batch: LossBatch, *, temperature: float, reduction: str) -> Terms:
-    """log(1 + Σ_N e^{(s_an − s_ap)/τ}) for each ordered positive pair (van den Oord 2018, Chen et al. 2020)."""
-    s = batch.cosine() / temperature
+    """log(1 + Σ_N e^{(s_an − s_ap)/τ}) for each ordered positive pair (van den Oord 2018, Chen et al. 2020).
+
+    In a ball s is the distance with a minus: the pairwise cross-entropy of Ermolov et al. 2022.
+    """
+    s = batch.similarity() / temperature
     negatives = masked_logsumexp(s, batch.negative)
 
     def numbers() -> Numbers:
@@ -148,7 +151,7 @@ def nt_xent(batch: LossBatch, *, temperature: float, reduction: str) -> Terms:
         rest = r"\sum_{n\ne n^*} e^{(s_{an}-s_{ap})/\tau}"
         return {
             "s_{an^*}": temperature * most[:, None],
-            "s_{ap}": batch.cosine(),
+            "s_{ap}": batch.similarity(),
             r"\tau": temperature,
             rest: (others[:, None] - s).exp(),
             "negatives": batch.negative.sum(dim=1, keepdim=True),

@@ -26,7 +26,7 @@ _KNOTS = [5 / 8 * k for k in range(1, 9)]  # of the test for a Gaussian, from 0 
 @register_loss("supcon")
 def supcon(batch: LossBatch, *, temperature: float, reduction: str) -> Terms:
     """Log Σ_j e^{s_aj/τ} − mean_p s_ap/τ for each anchor with a positive (Khosla et al. 2020, their eq. 2)."""
-    cosine = batch.cosine()
+    cosine = batch.similarity()
     count = batch.positive.sum(dim=1)
     mean = (cosine * batch.positive).sum(dim=1) / count.clamp_min(1)
     others = masked_logsumexp(cosine / temperature, batch.positive | batch.negative)

@@ -8,6 +8,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics.inputs import read_finite
+from dmlviz.ops.ball import lengths
 from dmlviz.ops.pairwise_numpy import RoughDistances
 from dmlviz.ops.squared_distances import for_each_chunk, rescale
 
@@ -48,7 +49,7 @@ def distance_histogram(embeddings: Any, labels: Any, bins: int = BINS) -> Distan
     points = read_finite(embeddings, labels)
     by_class = np.argsort(points.classes, kind="stable")
     scaled, _, unit = rescale(points.points[by_class], points.points[by_class])
-    widest = 2 * float(np.sqrt(np.einsum("nd,nd->n", scaled, scaled).max())) * (1 + 1e-5)
+    widest = 2 * float(lengths(scaled).max()) * (1 + 1e-5)
     all_pairs, same = _fine_histogram(scaled, points.classes[by_class], widest)
     last = int(np.flatnonzero(all_pairs).max(initial=0)) + 1
     merged = -(-last // bins)  # fine bins in one bin

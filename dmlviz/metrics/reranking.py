@@ -14,6 +14,7 @@ from dmlviz.ops.squared_distances import (
     for_each_distance_chunk,
     rescale,
     single_threaded_blas,
+    squared_differences,
 )
 from dmlviz.ops.stopping import stop_check
 
@@ -124,7 +125,7 @@ def _reciprocal_sets(points: np.ndarray, kind: np.dtype, k1: int, k2: int) -> tu
     pairs = grown.tocoo()
     apart = np.concatenate(
         [
-            np.square(points[i].astype(np.float64) - points[j]).sum(axis=1)
+            squared_differences(points, points, i, j)
             for i, j in zip(np.array_split(pairs.row, 100), np.array_split(pairs.col, 100), strict=True)
         ]
     )

@@ -51,7 +51,7 @@ class PooledNeighbors:
 def pooled_neighbors(first: np.ndarray, second: np.ndarray, k: int = K) -> PooledNeighbors:
     """Find neighbors of two samples (n × d and m × d, finite, n of two or more)."""
     n, m = len(first), len(second)
-    samples = [EuclideanSearch(np.asarray(points, first.dtype)) for points in (first, second)]
+    samples = [EuclideanSearch(np.asanyarray(points, first.dtype)) for points in (first, second)]
     (to_first, to_second), own = (search.search for search in samples), [_others(search, k) for search in samples]
     back, out = to_first(np.asarray(second, first.dtype), min(k, n)), to_second(first, min(k, m))
     rows = []

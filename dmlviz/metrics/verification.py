@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics.inputs import LabeledEmbeddings
+from dmlviz.ops.ball import curvature_of
 from dmlviz.ops.squared_distances import squared_differences
 
 KEYS = ("roc_auc", "eer", "fpr_at_95_recall", "accuracy_10_fold")
@@ -23,8 +24,10 @@ def pair_distances(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return distances of balanced pairs, whether each is same-class, and the unit by which to multiply distances."""
     first, second, same = pairs(points.classes, most, seed)
-    unit = 2.0 ** int(np.frexp(np.abs(points.points).max(initial=0.0))[1])  # squares must not overflow
-    wide = points.points.astype(np.float64) / unit
+    wide, unit = points.points.astype(np.float64), 1.0
+    if not curvature_of(wide):
+        unit = 2.0 ** int(np.frexp(np.abs(wide).max(initial=0.0))[1])  # squares must not overflow
+        wide = wide / unit
     distances = np.sqrt(squared_differences(wide, wide, first, second))
     return distances.astype(points.points.dtype), same, unit
 

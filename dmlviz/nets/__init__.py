@@ -52,6 +52,8 @@ def build(
     *,
     embedding_dim: int = 64,
     normalize: bool = True,
+    curvature: float = 0.0,
+    clip_radius: float = 2.3,
     channels: int = 1,
     size: int = 28,
     features: int | None = None,
@@ -63,6 +65,9 @@ def build(
         name: Name in `NETS`.
         embedding_dim: Dimensions of the embedding.
         normalize: L2-normalize the embeddings.
+        curvature: That of the Poincaré ball into which the exponential map brings the embeddings; 0 for none. Then
+            pass `normalize=False`.
+        clip_radius: Length to which they are cut before that.
         channels: 1 (gray) or 3 (color).
         size: Side of the square images in pixels.
         features: Dimensions of the vectors that the net takes instead of images, as n × features × 1 × 1.
@@ -94,9 +99,13 @@ def build(
             f"A net takes images of 1 or 3 channels, {MIN_SIZE} × {MIN_SIZE} pixels or more, and gives 1 dimension or "
             f"more; got {channels} channels, {size} × {size} pixels, {embedding_dim} dimensions."
         )
+    if curvature and normalize:
+        raise UserError("Embeddings are normalized, or lie in a ball; got both: pass normalize=False.")
     from dmlviz.nets.models import build_model
+    from dmlviz.ops.spaces import PoincareBall
 
-    return build_model(name, embedding_dim, normalize, channels, size, seed)
+    ball = PoincareBall(curvature, clip_radius) if curvature else None
+    return build_model(name, embedding_dim, normalize, channels, size, seed, ball)
 
 
 def __getattr__(name: str) -> Any:

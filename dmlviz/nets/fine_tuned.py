@@ -102,6 +102,8 @@ def fine_tuned(config: TrainConfig, seed: int | None = None) -> FineTunedNet:
         config.net,
         embedding_dim=config.embedding_dim,
         normalize=config.normalize,
+        curvature=config.ball,
+        clip_radius=config.clip_radius,
         features=features.dimensions,
         seed=seed,
     )

@@ -13,27 +13,37 @@ from dmlviz.catalog.parameters import Registry
 from dmlviz.errors import UserError
 from dmlviz.ops.fixed_path import on_fixed_path
 from dmlviz.ops.pairwise import l2_normalize
+from dmlviz.ops.spaces import PoincareBall
 from dmlviz.ops.torch_state import own_state
 
 registry = Registry(NETS)
 
 
 class EmbeddingNet(nn.Module):
-    """A net from images to embeddings; with `normalize` of length 1, except that zero stays zero.
+    """A net from images to embeddings; with `normalize` of length 1, except that zero stays zero; or in a ball.
 
     Args:
         name: Name in the catalog.
         body: Module from images to raw embeddings.
         image: Input shape (channels, height, width).
         normalize: L2-normalize the embeddings.
+        ball: The ball into which the exponential map brings what the body gives; None for the Euclidean space.
     """
 
-    def __init__(self, name: str, body: nn.Module, image: tuple[int, int, int], normalize: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: nn.Module,
+        image: tuple[int, int, int],
+        normalize: bool,
+        ball: PoincareBall | None = None,
+    ) -> None:
         super().__init__()
         self.name = name
         self.body = body
         self.image = image
         self.normalize = normalize
+        self.ball = ball
 
     def forward(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
         """Embed normalized images; raise UserError unless they have the shape that the net was built for."""
@@ -41,17 +51,26 @@ class EmbeddingNet(nn.Module):
             expected, received = (" × ".join(map(str, shape)) for shape in (self.image, images.shape[1:]))
             raise UserError(f"This {self.name} takes images of {expected} (channels × height × width); got {received}.")
         embeddings: Tensor = self.body(images)
+        if self.ball is not None:
+            return self.ball.drawn(embeddings)
         return l2_normalize(embeddings) if self.normalize else embeddings
 
 
 def build_model(
-    name: str, embedding_dim: int, normalize: bool, channels: int, size: int, seed: int | None
+    name: str,
+    embedding_dim: int,
+    normalize: bool,
+    channels: int,
+    size: int,
+    seed: int | None,
+    ball: PoincareBall | None = None,
 ) -> EmbeddingNet:
     """Create the net; arguments as `dmlviz.nets.build`, already validated."""
     with own_state(), nullcontext() if seed is None else torch.random.fork_rng(devices=[]):
         if seed is not None:
             torch.default_generator.manual_seed(seed)
-        return EmbeddingNet(name, registry[name](channels, size, embedding_dim), (channels, size, size), normalize)
+        body = registry[name](channels, size, embedding_dim)
+        return EmbeddingNet(name, body, (channels, size, size), normalize, ball)
 
 
 class PooledPReLU(nn.PReLU):
@@ -226,10 +245,10 @@ def mahalanobis_matrix(net: EmbeddingNet) -> np.ndarray:
     Raises:
         UserError: For any other net.
     """
-    if net.normalize:
+    if net.normalize or net.ball is not None:
         raise UserError(
-            "A = WᵀW is the matrix of a net's distance only where embeddings have any length; this net normalizes "
-            "them: build it with normalize=False."
+            "A = WᵀW is the matrix of a net's distance only where embeddings are vectors of any length; this net's are "
+            "normalized, or in a ball: build it with normalize=False."
         )
     weight = _matrix(net)
     return (weight.T @ weight).numpy()

@@ -12,7 +12,7 @@ from torch import Tensor
 from dmlviz.errors import UserError
 from dmlviz.ops.fixed_path import is_transformed
 from dmlviz.ops.labels import read_labels
-from dmlviz.ops.pairwise import cosine_distance, cosine_matrix, distance_matrix, l2_normalize
+from dmlviz.ops.pairwise import ball_distance, cosine_distance, cosine_matrix, distance_matrix, l2_normalize
 
 _WHOLE = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 
@@ -36,6 +36,7 @@ class LabeledBatch:
         labels: Whole numbers or texts (n), as `read_labels` takes them.
         memory: What the images of the batch are compared with, too: masks and matrices are n × (n + m) then.
         images: Which images the embeddings are of (n), needed with a memory: none is compared with itself.
+        curvature: That of the Poincaré ball in which the embeddings lie: distances are those of the ball; 0 for none.
 
     Attributes:
         labels: The class of each embedding (n, int64).
@@ -52,17 +53,23 @@ class LabeledBatch:
     """
 
     def __init__(
-        self, embeddings: Any, labels: Any, memory: Memory | None = None, images: Tensor | None = None
+        self,
+        embeddings: Any,
+        labels: Any,
+        memory: Memory | None = None,
+        images: Tensor | None = None,
+        *,
+        curvature: float = 0.0,
     ) -> None:
         self.embeddings = _check(embeddings)
         self.labels, self.numbered = _numbers(labels, self.embeddings)
-        self.memory, self._images = memory, images
+        self.memory, self._images, self.curvature = memory, images, curvature
         self._matrices: dict[str, Tensor] = {}
         self.second: LabeledBatch | None = None
 
     def add_labels(self, labels: Any) -> None:
         """Add second labels: `second` is the batch with these, and the same matrices."""
-        self.second = LabeledBatch(self.embeddings, labels)
+        self.second = LabeledBatch(self.embeddings, labels, curvature=self.curvature)
         self.second._matrices = self._matrices
 
     def prefix(self, length: int, normalize: bool) -> "LabeledBatch":
@@ -100,9 +107,15 @@ class LabeledBatch:
         return torch.cat([own, self._images[:, None] != self.memory.images], dim=1)
 
     def distances(self, kind: str) -> Float[Tensor, "n columns"]:
-        """Return the "euclidean", "sqeuclidean" or "cosine" distances; the diagonal is exactly 0."""
+        """Return the "euclidean", "sqeuclidean" or "cosine" distances; the diagonal is exactly 0.
+
+        In a ball "euclidean" is its hyperbolic distance; for cosines UserError is raised there.
+        """
         if kind == "cosine":
             return cosine_distance(self.cosine())
+        if self.curvature:
+            d = self._once("euclidean", lambda x, memory: ball_distance(x, self.curvature, memory))
+            return d.square() if kind == "sqeuclidean" else d
         known = self._matrices
         # Each of the two gives the other, except for the gradient of a root at 0.
         if kind == "sqeuclidean" and "euclidean" in known:
@@ -112,8 +125,14 @@ class LabeledBatch:
         return self._once(kind, lambda x, memory: distance_matrix(x, kind, memory))
 
     def cosine(self) -> Float[Tensor, "n columns"]:
-        """Return the cosines, 0 for a zero embedding."""
+        """Return the cosines, 0 for a zero embedding; raise UserError in a ball, which has other angles."""
+        if self.curvature:
+            raise UserError("Cosines are of vectors; got points of a Poincaré ball: use distances.")
         return self._once("cosine", cosine_matrix)
+
+    def similarity(self) -> Float[Tensor, "n columns"]:
+        """Return the cosines; in a ball the distances, with a minus."""
+        return -self.distances("euclidean") if self.curvature else self.cosine()
 
     @property
     def _needs_graph(self) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.ops import all_neighbors
+from dmlviz.ops.ball import curvature_of, from_shares, room
 from dmlviz.ops.pairwise_numpy import k_smallest
 from dmlviz.ops.precision import to_numbers
 from dmlviz.ops.squared_distances import SquaredDistances
@@ -32,6 +33,8 @@ _MAX_DIFFERENCES = 1 << 18  # numbers in memory at a time
 class EuclideanSearch:
     """Exact Euclidean k-NN among finite points (n × d), in the precision of their type (float32 or float64).
 
+    Points of a ball have their hyperbolic distances, and all are compared.
+
     Examples:
         >>> points = EuclideanSearch(np.array([[0.0], [1.0], [5.0]]))
         >>> squared, indices = points.search(np.array([[4.0]]), k=2)
@@ -40,7 +43,8 @@ class EuclideanSearch:
     """
 
     def __init__(self, points: np.ndarray) -> None:
-        size = float(np.abs(points).max())
+        self.curvature = curvature_of(points)
+        size = 0.0 if self.curvature else float(np.abs(points).max())
         self.unit = 2.0 ** float(np.frexp(size)[1] - 1) if size > 0 else 1.0  # a power of two, so division is exact
         self.points = self._scaled(points)
         self.center = self.points.mean(axis=0, dtype=np.float64).astype(points.dtype)
@@ -110,6 +114,8 @@ class EuclideanSearch:
     def _search(
         self, queries: np.ndarray, k: int, among: tuple[np.ndarray, np.ndarray] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
+        if self.curvature:
+            return self._in_ball(queries, k)
         candidates, bound = self._candidates(queries, k) if among is None else among
         squared, indices = self._rerank(queries, candidates, k)
         uncertain = np.flatnonzero(squared[:, -1] >= bound)
@@ -117,6 +123,17 @@ class EuclideanSearch:
             rest = queries[uncertain]
             squared[uncertain], indices[uncertain] = self._rerank(rest, self._among_all(rest, k), k)
         return squared * self.unit**2, indices
+
+    def _in_ball(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        rooms = room(queries, self.curvature), room(self.points, self.curvature)
+        distances = SquaredDistances(queries, self.points, np.dtype(np.float64))
+        squared, indices = np.empty((len(queries), k)), np.empty((len(queries), k), np.int64)
+        for start in range(0, len(queries), _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            shares = distances.of(rows) / (rooms[0][rows, None] * rooms[1])
+            indices[rows] = k_smallest(shares, k)
+            squared[rows] = from_shares(np.take_along_axis(shares, indices[rows], axis=1), self.curvature)
+        return squared, indices
 
     def _scaled(self, points: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(points / points.dtype.type(self.unit))
@@ -148,7 +165,8 @@ class EuclideanSearch:
     def _candidates_of_all(self, k: int, go_on: Callable[[], None]) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the candidates of every point, itself among them; None where the index finds them as fast."""
         n = len(self)
-        if n < all_neighbors.FROM or k > n // 10 or self.points.shape[1] <= _MAX_TREE_DIMENSIONS:
+        few = n < all_neighbors.FROM or k > n // 10
+        if few or self.curvature or self.points.shape[1] <= _MAX_TREE_DIMENSIONS:
             return None
         centered = (self.points - self.center).astype(np.float32)
         found = all_neighbors.Regions(centered).nearest(k + _EXTRA_CANDIDATES, go_on)
@@ -192,6 +210,8 @@ def _surely_nearer(centered: np.ndarray, squared: np.ndarray) -> np.ndarray:
 
 class NearestNeighbors:
     """Exact k-NN among embeddings, by Euclidean or by cosine distance (1 − cosine).
+
+    "euclidean" is the distance of the space: between points of a ball it is hyperbolic.
 
     Args:
         embeddings: Embeddings (n × d), finite; NumPy or torch.

@@ -71,8 +71,8 @@ class NeighborIndex:
 
     def table(self) -> NeighborTable:
         """Return the neighbors of every point; equal points are neighbors. The recall is of rows that chose nothing."""
-        found = self._regions.nearest(self._k, self._go_on, self._rank)
-        if found is None:  # no kernels
+        found = None if self._exact.curvature else self._regions.nearest(self._k, self._go_on, self._rank)
+        if found is None:  # no kernels, or a ball, whose neighbors regions of the plane do not rank
             squared, indices = self._exact.others(self._k, go_on=self._go_on)
             return NeighborTable(indices, np.sqrt(squared), 1.0, 0)
         squared, indices = self._exact.ranked(found[0])
@@ -80,7 +80,8 @@ class NeighborIndex:
 
     def search(self, queries: np.ndarray) -> np.ndarray:
         """Return the indices of nearly the k nearest points of each query (m × k), in any order; -1 for none."""
-        found = self._regions.search(self._exact.centered(queries), self._k, self._rank)
+        ranked = not self._exact.curvature
+        found = self._regions.search(self._exact.centered(queries), self._k, self._rank) if ranked else None
         return self._exact.search(queries, self._k)[1] if found is None else found
 
 

@@ -222,9 +222,34 @@ def poincare_distance(
     apart = distance_matrix(l2_normalize(x), "sqeuclidean", None if memory is None else l2_normalize(memory))
     wide, own = _sinh(2 * length), length[: len(x), None]
     half = safe_sqrt(_sinh(own - length).square() + wide[: len(x), None] * wide * apart / 4)
-    # asinh, accurate for small numbers too, in operations that a page knows
-    distance: Tensor = 2 / root * torch.log1p(half + half.square() / (1 + (1 + half.square()).sqrt()))
+    distance: Tensor = 2 / root * _asinh(half)
     return distance
+
+
+def ball_distance(
+    x: Float[Tensor, "n d"], curvature: float, memory: Float[Tensor, "m d"] | None = None
+) -> Float[Tensor, "n columns"]:
+    """Return the distances of points of the Poincaré ball: sinh²(√c d/2) = c‖x − y‖²/((1 − c‖x‖²)(1 − c‖y‖²)).
+
+    Args:
+        x: Points within the radius 1/√c (n × d).
+        curvature: c > 0.
+        memory: More points (m × d).
+
+    Returns:
+        n × n, or n × (n + m); the diagonal is exactly 0, and so is the gradient between equal points.
+    """
+    x = clamp_range(x)
+    points = x if memory is None else torch.cat([x, memory.to(x.dtype)])
+    room = (1 - curvature * points.to(_wide(x)).square().sum(dim=1)).clamp_min(1e-7).to(x.dtype)
+    shares = distance_matrix(x, "sqeuclidean", memory) / (room[: len(x), None] * room)
+    distance: Tensor = 2 / curvature**0.5 * _asinh(safe_sqrt(curvature * shares))
+    return distance
+
+
+def _asinh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    # Accurate for small numbers, too, in operations that a page knows.
+    return torch.log1p(x + x.square() / (1 + (1 + x.square()).sqrt()))
 
 
 def _sinh(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

@@ -4,23 +4,29 @@ from typing import Literal
 
 import numpy as np
 
+from dmlviz.ops.ball import curvature_of, from_shares, lengths, room
+
 
 def distances(
     x: np.ndarray, measure: Literal["euclidean", "sqeuclidean", "cosine"], y: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the distances (n × m, float32) from the rows of `x` to those of `y`, or among the rows of `x`.
 
-    "cosine" means 1 − cosine.
+    "cosine" means 1 − cosine. Points of a ball have hyperbolic distances in place of Euclidean ones.
     """
-    a = x.astype(np.float64)
-    b = a if y is None else y.astype(np.float64)
+    curvature = curvature_of(x, y)
+    a = np.asarray(x, np.float64)
+    b = a if y is None else np.asarray(y, np.float64)
     if measure == "cosine":
         return np.asarray(1 - _l2_normalize(a) @ _l2_normalize(b).T, np.float32)
     center = a.mean(axis=0) if len(a) else 0.0  # far from the origin the squares would lose their digits
+    rooms = room(a, curvature)[:, None] * room(b, curvature)
     a, b = a - center, b - center
     squared = np.maximum((a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * a @ b.T, 0)
     if y is None:
         np.fill_diagonal(squared, 0)
+    if curvature:
+        squared = from_shares(squared / rooms, curvature)
     return np.asarray(squared if measure == "sqeuclidean" else np.sqrt(squared), np.float32)
 
 
@@ -57,6 +63,11 @@ class RoughDistances:
     """
 
     def __init__(self, queries: np.ndarray, gallery: np.ndarray) -> None:
+        self._curvature = curvature_of(queries, gallery)
+        if self._curvature:
+            self._rooms = room(queries, self._curvature), room(gallery, self._curvature)
+            reach = lengths(queries) + lengths(gallery).max()
+            queries, gallery = np.asarray(queries, np.float64), np.asarray(gallery, np.float64)
         query_norms, gallery_norms = (np.einsum("nd,nd->n", points, points) for points in (queries, gallery))
         left = np.concatenate([queries, np.ones((len(queries), 1)), query_norms[:, None]], axis=1)
         right = np.concatenate([-2 * gallery.T, gallery_norms[None], np.ones((1, len(gallery)))])
@@ -64,10 +75,16 @@ class RoughDistances:
         # Rounding of the coordinates and of the result: as much as six more summands.
         roundings = (len(right) + 6) * _ROUNDING
         self.error: np.ndarray = 2 * roundings * (query_norms + gallery_norms.max()) + _TINY
+        if self._curvature:
+            self._left, self._right = left, right  # near the rim single precision is not enough
+            self.error = 8 * _ROUNDING * np.square(reach) + _TINY
 
     def of(self, rows: slice, columns: slice = slice(None)) -> np.ndarray:
         """Return the squared distances of some queries to (a part of) the gallery, float32; they may be below 0."""
         squared: np.ndarray = self._left[rows] @ self._right[:, columns]
+        if self._curvature:
+            shares = squared / (self._rooms[0][rows, None] * self._rooms[1][columns])
+            return from_shares(shares, self._curvature).astype(np.float32)
         return squared
 
 

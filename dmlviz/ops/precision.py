@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.ops.ball import BallPoints, in_ball
+
 _HELD = 1e-5  # of the distance of two rows: this much may rounding change it
 _SMALLEST, _LARGEST = 1e-15, 1e15  # numbers whose squares, and sums of these, float32 holds well
 _BLOCK_ROWS = 8192
@@ -20,6 +22,8 @@ def to_numbers(values: Any) -> np.ndarray:
     Raises:
         ValueError: For rows of unequal length.
     """
+    if isinstance(values, BallPoints):
+        return in_ball(to_numbers(values.view(np.ndarray)), values.curvature)
     if hasattr(values, "detach"):
         values = plain_array(values)
     elif hasattr(values, "toarray") and np.prod(values.shape) < _DENSE:  # SciPy's sparse ones

@@ -16,6 +16,7 @@ from functools import cache
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from dmlviz.ops.ball import curvature_of, from_shares, in_ball, room
 from dmlviz.ops.stopping import stop_check
 
 ChunkVisitor = Callable[[slice, np.ndarray], None]
@@ -27,7 +28,7 @@ _NEAR = 2.0**-24  # of the squared norms: below this, even float64 leaves too fe
 
 
 class SquaredDistances:
-    """Squared Euclidean distances from queries to a gallery, accurate for very near points too.
+    """Squared distances from queries to a gallery, accurate for very near points too: Euclidean, or those of a ball.
 
     Most come from a matrix product in float64, near ones from differences. Equal gallery points have bit-identical
     distances. Points are used as they are; `rescale` prepares points with a large offset or scale.
@@ -44,11 +45,14 @@ class SquaredDistances:
     """
 
     def __init__(self, queries: np.ndarray, gallery: np.ndarray, kind: np.dtype) -> None:
+        self.curvature = curvature_of(queries, gallery)
         self.queries, gallery = np.asarray(queries, np.float64), np.asarray(gallery, np.float64)
         first, self._column = np.unique(first_of_equals(gallery), return_inverse=True)
         self.gallery = gallery[first]
         self.kind = kind
         self.query_norms, self.gallery_norms = _squares(self.queries), _squares(self.gallery)
+        if self.curvature:
+            self._rooms = room(self.queries, self.curvature), room(self.gallery, self.curvature)
         m, n = len(self.queries), len(self.gallery)
         # With the norms inside the product, two passes over its result are saved.
         self._left = np.concatenate([self.queries, np.ones((m, 1)), self.query_norms[:, None]], axis=1)
@@ -57,13 +61,16 @@ class SquaredDistances:
     def of(self, rows: slice | np.ndarray) -> np.ndarray:
         """Return the squared distances of some queries to the whole gallery (rows × n), as a new array."""
         product = self._left[rows] @ self._right
-        squared = product.astype(self.kind, copy=False)
+        squared = product.astype(np.float64 if self.curvature else self.kind, copy=False)
         self._refine(squared, self.queries[rows], self.query_norms[rows])
+        if self.curvature:
+            squared /= self._rooms[0][rows, None] * self._rooms[1]
+            squared = from_shares(squared, self.curvature).astype(self.kind)
         return squared if len(self._column) == len(self.gallery) else np.take(squared, self._column, axis=1)
 
     def _refine(self, squared: np.ndarray, queries: np.ndarray, norms: np.ndarray) -> None:
         """Recompute near pairs from differences, and with them all negative results of the product."""
-        limit = (_NEAR * (norms + self.gallery_norms.max())).astype(self.kind)
+        limit = (_NEAR * (norms + self.gallery_norms.max())).astype(squared.dtype)
         row, column = np.divmod(np.flatnonzero(squared <= limit[:, None]), squared.shape[1])
         near = squared[row, column] <= _NEAR * (norms[row] + self.gallery_norms[column])
         row, column = row[near], column[near]
@@ -124,6 +131,9 @@ def squared_differences(a: np.ndarray, b: np.ndarray, first: np.ndarray, second:
     for start in range(0, len(first), step):
         block = slice(start, start + step)
         squared[block] = _squares(a[first[block]] - b[second[block]])
+    if curvature := curvature_of(a, b):
+        squared /= room(a, curvature)[first] * room(b, curvature)[second]
+        return from_shares(squared, curvature)
     return squared
 
 
@@ -153,7 +163,7 @@ def rescale(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.nd
     """Center and scale finite points, so that squared distances lose no digits to an offset or a far outlier.
 
     The center is the gallery's median and the scale a power of two: points on a grid stay on a grid, and equal
-    distances stay equal.
+    distances stay equal. Points of a ball stay where they are.
 
     Args:
         queries: Queries (m × d).
@@ -162,9 +172,11 @@ def rescale(queries: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.nd
     Returns:
         Queries and gallery in float64, and the unit by which to multiply their distances.
     """
-    same, gallery = queries is gallery, gallery.astype(np.float64)
+    same, gallery, curvature = queries is gallery, gallery.astype(np.float64), curvature_of(queries, gallery)
     queries = gallery if same else queries.astype(np.float64)
     unit = 1.0
+    if curvature:
+        return in_ball(queries, curvature), in_ball(gallery, curvature), unit
     for center in (False, True):
         if center:
             median = np.median(gallery, axis=0)

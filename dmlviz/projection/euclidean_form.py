@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from dmlviz.ops.ball import curvature_of
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.ops.neighbor_index import NeighborTable, indexed_table
 from dmlviz.ops.pairwise_numpy import k_smallest
@@ -16,13 +17,15 @@ def prepare(embeddings: np.ndarray, metric: str, center: np.ndarray | None = Non
 
     "euclidean" centers them, which keeps distances exact. "cosine" normalizes them: half the squared distance is then
     1 − cosine. "correlation" is the cosine after subtracting each row's mean. Other metrics (see below)
-    leave them unchanged.
+    leave them unchanged. Points of a ball stay as they are for "euclidean", which means their own distance.
 
     Args:
         embeddings: Embeddings (n × d), float32 or float64; rounded to float32 afterwards where that holds them.
         metric: Name of the metric.
         center: Center for "euclidean" (d); the mean by default.
     """
+    if metric == "euclidean" and curvature_of(embeddings):
+        return embeddings
     if metric == "euclidean":
         return narrowed(embeddings - (mean_vector(embeddings) if center is None else center))
     return narrowed(comparable(embeddings, metric).astype(embeddings.dtype, copy=False))
@@ -59,7 +62,7 @@ def nearest_others(points: np.ndarray, k: int, go_on: Callable[[], None]) -> Nei
         k: Number of neighbors, below n.
         go_on: Called about every second; may raise to cancel.
     """
-    if len(points) >= INDEXED_FROM:
+    if len(points) >= INDEXED_FROM and not curvature_of(points):
         return indexed_table(points, k, _WANTED_RECALL, go_on)
     squared, indices = EuclideanSearch(points).others(k, go_on=go_on)
     return NeighborTable(indices, np.sqrt(squared), 1.0, 0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.ball import curvature_of
 from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.projection.implementation import implementation
 from dmlviz.projection.out_of_sample import alike, place_on
@@ -145,6 +146,8 @@ def project(
     if note:
         warnings.warn(note, stacklevel=2)
     declared = config.declared
+    if curvature_of(rows) and config.engine != "dmlviz":
+        raise UserError(f"Other engines know no Poincaré ball; got {config.engine}: choose the engine dmlviz.")
     uses_labels = declared.needs_labels or config.params.get("supervised")
     frames = ProgressReporter(on_frame, stop, on_phase)
     if not declared.linear and (rows == rows[0]).all():

@@ -14,9 +14,11 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from dmlviz.config import ProjectionConfig
+from dmlviz.ops.ball import curvature_of
 from dmlviz.ops.compiled import compiled
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.neighbor_index import NeighborTable
+from dmlviz.ops.squared_distances import squared_differences
 from dmlviz.projection.euclidean_form import nearest_others, prepare
 from dmlviz.projection.out_of_sample import REACH
 from dmlviz.projection.registry import REGISTRY, Layout, Method, Request
@@ -109,11 +111,15 @@ def mid_near(points: np.ndarray, count: int, random: np.random.Generator) -> np.
     order, starts = _order(n, random, _SAMPLE * count)
     sample = min(_SAMPLE, n - 1)
     starts = np.resize(starts, (count, sample))
-    place, found = np.argsort(order[:n]), np.empty((n, count), np.int32)
+    place, found, is_ball = np.argsort(order[:n]), np.empty((n, count), np.int32), curvature_of(points) > 0
     block = max(1, (1 << 22) // (sample * points.shape[1]))
     for number, part in ((number, slice(at, at + block)) for number in range(count) for at in range(0, n, block)):
         drawn = order[place[part, None] + starts[number]]
-        squared = np.square(points[drawn] - points[part, None]).sum(axis=2)
+        if is_ball:
+            first = np.repeat(np.arange(n)[part], sample)
+            squared = squared_differences(points, points, first, drawn.ravel()).reshape(drawn.shape)
+        else:
+            squared = np.square(points[drawn] - points[part, None]).sum(axis=2)
         second = np.argsort(squared, axis=1, kind="stable")[:, min(1, sample - 1)]
         found[part, number] = np.take_along_axis(drawn, second[:, None], axis=1)[:, 0]
     return found
@@ -320,7 +326,7 @@ def load_kernels() -> ModuleType:
 
 def _reduced(rows: np.ndarray, config: ProjectionConfig) -> np.ndarray:
     points = prepare(rows, config.params["metric"])
-    if points.shape[1] <= _MOST_DIMENSIONS:
+    if points.shape[1] <= _MOST_DIMENSIONS or curvature_of(points):
         return points
     axes = range(1, _MOST_DIMENSIONS + 1)
     return np.asarray(LinearProjection.joint_pca([points], axes).project(points), points.dtype)
@@ -336,5 +342,6 @@ def _in_columns(start: np.ndarray, momentum: np.ndarray | None, has_moved: bool)
 
 def _layout(y: np.ndarray, moments: np.ndarray, done: int, table: NeighborTable, rows: np.ndarray) -> Layout:
     momentum = np.ascontiguousarray(moments.transpose(0, 2, 1))
-    near = table.first(10) if rows.shape[1] <= _MOST_DIMENSIONS else None  # those of the components are others
+    as_given = rows.shape[1] <= _MOST_DIMENSIONS or curvature_of(rows)
+    near = table.first(10) if as_given else None  # those of the components are others
     return Layout(y.T.copy(), None, done, momentum=momentum, neighbors=near)

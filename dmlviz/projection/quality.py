@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.ops.ball import curvature_of
 from dmlviz.ops.compiled import compiled
 from dmlviz.ops.neighbor_index import NeighborTable
 from dmlviz.ops.squared_distances import SquaredDistances, available_threads, rescale, single_threaded_blas
@@ -128,7 +129,8 @@ def projection_quality(
     if not euclidean_after_all(metric):
         high_distances = _OtherDistances(high_dim, metric)
     else:
-        high_distances = _SingleDistances(high_dim, kernels) if kernels else _all_distances(high_dim)
+        single = None if curvature_of(high_dim) else kernels
+        high_distances = _SingleDistances(high_dim, single) if single else _all_distances(high_dim)
     low_distances = None if kernels else SquaredDistances(low_dim, low_dim, np.dtype(np.float32))
     positions = np.ascontiguousarray(low_dim.T)
 
@@ -174,7 +176,7 @@ def map_ranks(coordinates: np.ndarray, item: int, neighbors: np.ndarray) -> np.n
 
 def _checked_float64(points: Any, noun: str = "Embeddings") -> np.ndarray:
     """Validate points like every projection does, but return them in full precision (n × d, float64)."""
-    return np.asarray(check_embeddings(points, noun), np.float64)
+    return np.asanyarray(check_embeddings(points, noun), np.float64)
 
 
 def _all_distances(space: np.ndarray) -> SquaredDistances:

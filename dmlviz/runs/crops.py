@@ -11,6 +11,7 @@ import numpy as np
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.ball import from_sums, hyperboloid, in_ball
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.runs.embed import embed
 from dmlviz.runs.run import Run
@@ -78,8 +79,8 @@ def combine(crops: np.ndarray, combination: Combination, config: TrainConfig, re
 
     Args:
         crops: Embeddings (n × count × d).
-        combination: "mean", on the sphere again if the config's embeddings are; or "concatenation", reduced to d
-            dimensions by PCA.
+        combination: "mean", on the sphere again if the config's embeddings are, in a ball the Einstein midpoint; or
+            "concatenation", reduced to d dimensions by PCA and compared by Euclidean distance.
         config: The run's.
         reference: Embeddings of other images (m × count × d) that the PCA is fitted to: training images, so that it
             knows nothing of the test.
@@ -91,6 +92,9 @@ def combine(crops: np.ndarray, combination: Combination, config: TrainConfig, re
         Sun, Wang, Tang: Deep learning face representation by joint identification-verification, NIPS 2014 (DeepID2)
     """
     if combination == "mean":
+        if config.ball:
+            sums = [hyperboloid(in_ball(image, config.ball)).sum(axis=0) for image in crops]
+            return from_sums(np.stack(sums), config.ball).astype(np.float32)
         mean = crops.mean(axis=1)
         lengths = np.linalg.norm(mean, axis=1, keepdims=True) if config.normalize else np.ones((1, 1))
         return np.asarray(mean / np.maximum(lengths, 1e-12), np.float32)

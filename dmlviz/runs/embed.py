@@ -20,6 +20,7 @@ from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.nets import build
 from dmlviz.nets.features import check_weights, features_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
+from dmlviz.ops.ball import in_ball
 from dmlviz.ops.torch_state import default_device
 from dmlviz.projection import place_on
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
@@ -141,10 +142,11 @@ def embed(run: Run, images: np.ndarray, step: int | None = None, keep: bool = Tr
         raise UserError(f"Expected images of {size} pixels; got {got}.")
     net = trained_net(run, step, keep)
     if isinstance(net, FineTunedNet):
-        return net.embed(images)
-    with torch.inference_mode():
-        embeddings: np.ndarray = net(net_input(spec, images)).numpy()
-    return embeddings
+        embeddings = net.embed(images)
+    else:
+        with torch.inference_mode():
+            embeddings = net(net_input(spec, images)).numpy()
+    return in_ball(embeddings, run.config.ball)
 
 
 def load_for_pictures(run: Run) -> None:
@@ -250,6 +252,8 @@ def _new_net(config: TrainConfig, seed: int | None = None) -> "EmbeddingNet":
         config.net,
         embedding_dim=config.embedding_dim,
         normalize=config.normalize,
+        curvature=config.ball,
+        clip_radius=config.clip_radius,
         channels=spec.channels,
         size=spec.size,
         features=None if spec.features is None else spec.features.dimensions,

@@ -20,6 +20,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.query_file import MAX_BYTES, decode
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import DamagedFileError, DiskFullError, UserError
+from dmlviz.ops.ball import in_ball
+from dmlviz.ops.squared_distances import squared_differences
 from dmlviz.runs.query_confidence import Level
 from dmlviz.runs.run import Run
 from dmlviz.storage.arrays import read_arrays
@@ -201,7 +203,8 @@ class Gallery:
                 np.savez(content, net=net, ids=kept, embeddings=np.array([known[one] for one in kept], np.float32))
                 with atomic_write(self.folder / "embeddings.npz") as file:
                     file.write(content.getvalue())
-        return np.array([known[one] for one in ids], np.float32).reshape(len(ids), self.run.config.embedding_dim)
+        embeddings = np.array([known[one] for one in ids], np.float32).reshape(len(ids), self.run.config.embedding_dim)
+        return in_ball(embeddings, self.run.config.ball)
 
     def nearest(self, embedding: np.ndarray, k: int, holders: Holders = None) -> list[GalleryNeighbor]:
         """Return the k kept pictures nearest to an embedding (d), nearest first."""
@@ -378,8 +381,11 @@ def _png(image: np.ndarray) -> bytes:
 
 
 def _distances(embedding: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the Euclidean distances of an embedding (d) to others (n × d)."""
-    return np.asarray(np.linalg.norm(others.astype(np.float64) - np.asarray(embedding, np.float64), axis=1))
+    """Return the distances of an embedding (d) to others (n × d)."""
+    every, own = np.arange(len(others)), np.zeros(len(others), int)
+    squared = squared_differences(others.astype(np.float64), np.asarray(embedding, np.float64)[None], every, own)
+    distances: np.ndarray = np.sqrt(squared)
+    return distances
 
 
 def _hash(content: bytes) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.ops.squared_distances import squared_differences
 
 WINDOW, STRIDE = 0.2, 1 / 14  # of the side of an image
 SLOW_STRIDE = 1 / 7  # for a net that is a backbone
@@ -46,11 +47,12 @@ def occlusion_maps(embed: Callable[[np.ndarray], np.ndarray], pair: np.ndarray, 
     embeddings = embed(np.concatenate([pair, *([np.stack(hidden)] if hidden else [])])).astype(np.float64)
     if not np.isfinite(embeddings).all():
         raise UserError("The net gives NaN or infinity: its training diverged. Choose another run.")
-    (first, second), moved = embeddings[:2], embeddings[2:]
-    distance = np.linalg.norm(first - second)
+    other = np.array([1, *(1 - which for which, _, _ in windows)], int)
+    every = np.array([0, *range(2, len(embeddings))], int)
+    distance, *apart = np.sqrt(squared_differences(embeddings, embeddings, every, other))
     sums, counts = np.zeros(pair.shape[:3]), np.zeros(pair.shape[:3])
-    for (which, rows, columns), point in zip(windows, moved, strict=True):
-        sums[which, rows, columns] += np.linalg.norm(point - (first, second)[1 - which]) - distance
+    for (which, rows, columns), far in zip(windows, apart, strict=True):
+        sums[which, rows, columns] += far - distance
         counts[which, rows, columns] += 1
     changes: np.ndarray = sums / np.maximum(counts, 1)
     return changes

@@ -8,6 +8,8 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.class_names import known_labels
 from dmlviz.errors import MISSING, DamagedFileError
+from dmlviz.ops.ball import curvature_of, from_sums, hyperboloid
+from dmlviz.ops.squared_distances import squared_differences
 from dmlviz.runs.projection_run import projected_embeddings, projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 
@@ -70,11 +72,13 @@ def _map_quality(projection: ProjectionRun) -> np.ndarray:
 def distances_to_centers(embeddings: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Distance of each embedding (n × d) to the mean of its class (n); NaN for one of no class, -1."""
     _, index = np.unique(labels, return_inverse=True)
-    sums = np.zeros((index.max() + 1, embeddings.shape[1]))
-    np.add.at(sums, index, embeddings)
-    centers = sums / np.bincount(index)[:, None]
-    distances: np.ndarray = np.linalg.norm(embeddings - centers[index], axis=1).astype(np.float32)
-    return np.where(labels >= 0, distances, np.nan)
+    curvature = curvature_of(embeddings)
+    summed = hyperboloid(embeddings) if curvature else np.asarray(embeddings)
+    sums = np.zeros((index.max() + 1, summed.shape[1]))
+    np.add.at(sums, index, summed)
+    centers = from_sums(sums, curvature) if curvature else sums / np.bincount(index)[:, None]
+    squared = squared_differences(embeddings, centers, np.arange(len(index)), index)
+    return np.where(labels >= 0, np.sqrt(squared).astype(np.float32), np.nan)
 
 
 def _knn_recall(run: Run, embeddings: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data.class_names import UNLABELED, known_labels
 from dmlviz.data.columns import FILE, read_columns
 from dmlviz.errors import MISSING, DamagedFileError
+from dmlviz.ops.ball import in_ball
 from dmlviz.ops.linear_projection import LinearProjection, default_kind, display_dims
 from dmlviz.ops.precision import to_numbers
 from dmlviz.parts import DISPLAYS
@@ -114,7 +116,9 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
     @property
     def embeddings(self) -> np.ndarray | None:
         """Final embeddings of all test images (n × d, data set order, float64 where needed); None before the end."""
-        return read_array(self.path / "embeddings.npy", "f", (self._count("labels.npy"), self.config.embedding_dim))
+        shape = (self._count("labels.npy"), self.config.embedding_dim)
+        array = read_array(self.path / "embeddings.npy", "f", shape)
+        return None if array is None else in_ball(array, self.config.ball)
 
     @property
     @kept_while_unchanged("run.json", "labels.npy", "tracked.npy", "embeddings.npy")
@@ -247,7 +251,7 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         array = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
         if array is None:
             raise RunNotFoundError(f"Run {self.id} has no snapshot at step {step:,}.")
-        return to_numbers(array)
+        return in_ball(to_numbers(array), self.config.ball)
 
     @property
     def recorded_batch_steps(self) -> list[int]:
@@ -271,7 +275,7 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
             raise DamagedFileError(path, f"it holds the batch of step {batch.step}")
         if not np.isin(batch.labels, self.config.train_classes).all():
             raise DamagedFileError(path, "it holds classes that the run was not trained on")
-        return batch
+        return replace(batch, embeddings_before=in_ball(batch.embeddings_before, self.config.ball))
 
     @property
     def end_step(self) -> int | None:

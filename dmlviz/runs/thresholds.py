@@ -32,7 +32,7 @@ class Threshold:
     """A threshold with what it costs.
 
     Attributes:
-        value: Two images at most this far apart, by Euclidean distance, are called the same.
+        value: Two images at most this far apart, by the distance of their space, are called the same.
         interval: 95 % of the thresholds that other classes would have given: a bootstrap over the classes.
         pairs: Pairs of different classes that it rests on.
         false_accept_rate: The share of them that it calls the same.
@@ -117,7 +117,7 @@ def keep_threshold(run: Run, found: Threshold, holder: str = "") -> None:
     path = _path(run, holder)
     ensure_dir(path.parent)
     with atomic_write(path) as file:
-        file.write(as_json(found))
+        file.write(as_json(found, run.config.ball))
 
 
 def kept_threshold(run: Run, holders: Holders = None) -> Threshold | None:
@@ -143,9 +143,10 @@ def _path(run: Run, holder: str) -> Path:
     return run.path / (f"thresholds/{name}.json" if holder else FILE)
 
 
-def as_json(found: Threshold) -> bytes:
+def as_json(found: Threshold, curvature: float = 0.0) -> bytes:
     """Return a threshold as a file for other programs; its distance is that of embeddings as the net gives them."""
-    return json.dumps({"distance": "euclidean", **asdict(found)}, indent=1).encode()
+    distance = {"distance": "poincare", "curvature": curvature} if curvature else {"distance": "euclidean"}
+    return json.dumps({**distance, **asdict(found)}, indent=1).encode()
 
 
 def judged(confidence: Confidence, distance: float, limit: Threshold | None) -> Confidence:

@@ -192,6 +192,7 @@ def _loss(config: TrainConfig, batch: BatchRecord, seer: ComparingLoss) -> Loss 
         num_classes=len(config.train_classes),
         **seer.params,
     )
+    loss.curvature = config.ball
     with torch.no_grad():
         for name, weight in loss.state_dict().items():
             if name not in seer.learned:

@@ -17,18 +17,19 @@ class CrossBatchMemory:
     Args:
         size: Embeddings that it holds.
         steps: Steps of the training.
+        curvature: As of `LabeledBatch`.
     """
 
-    def __init__(self, size: int, steps: int) -> None:
+    def __init__(self, size: int, steps: int, curvature: float = 0.0) -> None:
+        self._curvature = curvature
         self._size, self._from = size, int(_WARM_UP * steps)
         self._held: Memory | None = None
         self._next = self._count = 0
 
     def beside(self, embeddings: Tensor, labels: Tensor, images: Tensor) -> LabeledBatch:
         """Return a batch with what is held; `images` (n) says which ones its embeddings are of."""
-        if self._held is None:
-            return LabeledBatch(embeddings, labels)
-        return LabeledBatch(embeddings, labels, Memory(*(part[: self._count] for part in self._held)), images)
+        held = None if self._held is None else Memory(*(part[: self._count] for part in self._held))
+        return LabeledBatch(embeddings, labels, held, images, curvature=self._curvature)
 
     def keep(self, step: int, embeddings: Tensor, labels: Tensor, images: Tensor) -> None:
         """Keep the embeddings of a step, the last of them where they are more than it holds."""

@@ -24,6 +24,7 @@ from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets, tuples_within
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned, forward_chunk, trained_state
 from dmlviz.nets.models import freeze_batch_norm, projection_head
+from dmlviz.ops.ball import in_ball
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
 from dmlviz.ops.squared_distances import granted_threads
@@ -103,10 +104,11 @@ class Trainer:
             **config.loss_params,
         )
         self.loss: Loss = build(embedding_dim=config.loss_dim).to(device)
+        self.loss.curvature = config.ball
         # The same loss for each prefix (Kusupati et al. 2022): all count alike, and have weights of their own.
         self.of_prefixes: list[Loss] = [build(embedding_dim=length).to(device) for length in config.prefixes]
         self.miner = miners.build(config.miner, seed=config.seed, **config.miner_params) if config.miner else None
-        self.memory = CrossBatchMemory(config.memory, config.steps) if config.memory else None
+        self.memory = CrossBatchMemory(config.memory, config.steps, config.ball) if config.memory else None
         unfrozen = self.net.unfrozen if isinstance(self.net, FineTunedNet) else ()
         self.optimizer = build_optimizer(config, self.trained, nn.ModuleList([self.loss, *self.of_prefixes]), unfrozen)
         self.schedule = build_schedule(config, self.optimizer, len(self.train_images))
@@ -133,6 +135,8 @@ class Trainer:
             config.net,
             embedding_dim=config.embedding_dim,
             normalize=config.normalize,
+            curvature=config.ball,
+            clip_radius=config.clip_radius,
             channels=data.channels,
             size=data.size,
             features=None if features is None else features.dimensions,
@@ -183,7 +187,7 @@ class Trainer:
         labels = self.labels[indices] if self.config.use_labels else indices
         with self.precision.autocast():
             embeddings = self.trained(inputs)
-        batch = LabeledBatch(embeddings.float(), labels)
+        batch = LabeledBatch(embeddings.float(), labels, curvature=self.config.ball)
         if self.second_labels is not None:
             batch.add_labels(self.second_labels[indices])
         compared = batch if self.memory is None else self.memory.beside(batch.embeddings, labels, indices)
@@ -261,7 +265,7 @@ class Trainer:
         else:
             with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
                 parts = [*pool.map(embed_unless_stopped, chunks)]
-        return torch.cat(parts).numpy()
+        return in_ball(torch.cat(parts).numpy(), self.config.ball)
 
     def loss_weights(self) -> dict[str, np.ndarray]:
         """Return a copy of the loss's learned weights by name; empty for most losses."""
@@ -310,7 +314,8 @@ class Trainer:
         if isinstance(self.trained, nn.Sequential):  # with a projection head
             seen = self.trained.eval()[1](seen)
         tuples = None if fixed.tuples is None else type(fixed.tuples)(*(part.to(self.device) for part in fixed.tuples))
-        value = float(self.loss.compute(LabeledBatch(seen, fixed.labels.to(self.device)), tuples))
+        batch = LabeledBatch(seen, fixed.labels.to(self.device), curvature=self.config.ball)
+        value = float(self.loss.compute(batch, tuples))
         return value if math.isfinite(value) else None
 
     def probe_scores(self, embeddings: np.ndarray, labels: np.ndarray) -> dict[str, float]:

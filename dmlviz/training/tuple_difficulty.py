@@ -1,7 +1,7 @@
 """Tuples that a loss compares in a batch (pairs, triplets, or images with classes), and their difficulty."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -47,18 +47,19 @@ class ComparingLoss:
     name: str
     params: Mapping[str, Any]
     learned: Mapping[str, np.ndarray]
+    in_ball: bool = False
 
     @classmethod
     def from_config(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
         """Return the loss of a config; of a weighted sum the part that takes the batch's tuples."""
         parts = config.class_losses
         if not parts:
-            return cls(config.loss, config.loss_params, batch.loss_weights)
+            return cls(config.loss, config.loss_params, batch.loss_weights, config.ball > 0)
         kind = "pairs" if batch.pairs is not None else "triplets" if batch.triplets is not None else None
         side = next((side for side, (name, _) in parts.items() if kind in LOSSES[name].tuple_kinds), "a")
         name, params = parts[side]
         own = {key[2:]: value for key, value in batch.loss_weights.items() if key.startswith(f"{side}.")}
-        return cls(name, params, own)
+        return cls(name, params, own, config.ball > 0)
 
     @property
     def spec(self) -> LossSpec:
@@ -67,8 +68,9 @@ class ComparingLoss:
 
     @property
     def thresholds(self) -> PairThresholds:
-        """The distances from which on its terms are 0."""
-        return self.spec.thresholds_for(self.params, self.learned)
+        """The distances from which on its terms are 0; in a ball what compares cosines elsewhere compares distances."""
+        found = self.spec.thresholds_for(self.params, self.learned)
+        return replace(found, measure="euclidean") if self.in_ball and found.measure == "cosine" else found
 
 
 def classify_tuples(config: TrainConfig, batch: BatchRecord) -> MinedTuples:

@@ -9,6 +9,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.class_names import has_label, short_names
 from dmlviz.errors import UserError
 from dmlviz.metrics.verification import best_threshold, pairs
+from dmlviz.ops.ball import curvature_of
 from dmlviz.ops.squared_distances import squared_differences
 from dmlviz.runs.run import Run
 from dmlviz_app.answers.protocol import ImagePair, PairSpace
@@ -60,6 +61,8 @@ def image_pair(run: Run, tiles: ImageTiles | None, first: int, second: int) -> I
 
 def _dimensions(first: np.ndarray, second: np.ndarray) -> list[tuple[int, float]]:
     """Return the dimensions that add most to the squared distance, each with its share."""
+    if curvature_of(first):  # the distance of a ball is no sum over dimensions
+        return []
     squares = (first.astype(np.float64) - second) ** 2
     if not 0 < squares.sum() < np.inf:
         return []

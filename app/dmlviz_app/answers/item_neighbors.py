@@ -8,6 +8,7 @@ import numpy as np
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.class_names import short_names
 from dmlviz.errors import UserError
+from dmlviz.ops.ball import curvature_of
 from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.run import Run
 from dmlviz_app.answers.columns import has_columns, run_columns
@@ -173,6 +174,8 @@ def _nearest(
 
 def _perhaps_near(points: np.ndarray, point: np.ndarray, k: int, metric: str) -> np.ndarray:
     """Return the rows of points (n × d) that may be among the k nearest to one: an index of all is a waste for it."""
+    if curvature_of(points) and metric != "cosine":
+        return np.arange(len(points))
     points, point = np.asarray(points), np.asarray(point)
     lengths = np.linalg.norm(points, axis=1) if metric == "cosine" else np.ones(1)
     if metric == "cosine":

@@ -87,6 +87,7 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
         "view": basis.kind,
         "normalize": config.normalize and not config.projection_dim,
+        "curvature": config.ball,
         "thresholds": tuples.thresholds,
         "tuples": {
             "kind": tuples.kind,

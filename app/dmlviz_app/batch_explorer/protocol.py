@@ -66,6 +66,7 @@ class BatchAnswer(TypedDict):
     origin: list[float]
     view: str
     normalize: bool
+    curvature: float
     thresholds: PairThresholds
     tuples: ComparedTuples
     selected_by: str | None

@@ -70,7 +70,7 @@ def _thresholds(run: Run, step: int) -> PairThresholds:
     loss = LOSSES[config.loss]
     if loss.parts(config.loss_params) or not DATASETS[config.dataset].trainable:  # the loss is not known
         return PairThresholds("euclidean")
-    return loss.thresholds_for(config.loss_params, {})
+    return ComparingLoss(config.loss, config.loss_params, {}, config.ball > 0).thresholds
 
 
 @lru_cache(maxsize=128)
@@ -81,7 +81,7 @@ def _histogram(path: Path, step: int | None, stamp: int, measure: Any) -> tuple[
     if labels is None or indices is None or x is None:
         raise RunNotFoundError(f"Run {run.id} has no classes of its test images.")
     sample = np.linspace(0, len(indices) - 1, min(MAX_IMAGES, len(indices))).round().astype(int)
-    x = np.asarray(x[indices[sample]] if step is None else x[sample], np.float32)
+    x = (x[indices[sample]] if step is None else x[sample]).astype(np.float32)
     labels, sphere = labels[indices[sample]], run.config.normalize
     mask = has_label(labels, DATASETS[run.config.dataset].classes)
     finite = np.isfinite(x).all(axis=1) & (mask | ~mask.any())
@@ -195,8 +195,9 @@ def _threshold_answer(run: Run, found: Threshold, is_kept: bool) -> ThresholdAns
         "cosine": [d**2 / 2 for d in euclidean] if run.config.normalize else None,
     }[measure]
     low, high = found.interval
+    kind = "hyperbolic" if run.config.ball else "Euclidean"
     sentence = (
-        f"{100 * found.rate:.3g} % false accepts: the same up to a Euclidean distance of {found.value:.3g} "
+        f"{100 * found.rate:.3g} % false accepts: the same up to a {kind} distance of {found.value:.3g} "
         f"({low:.3g} to {high:.3g} with other classes), found on {found.pairs:,} pairs of {found.basis}, where "
         f"{found.false_reject_rate:.1%} of the same-class pairs are rejected."
     )

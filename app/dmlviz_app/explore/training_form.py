@@ -144,8 +144,32 @@ class _Form:
         self.row("backbone_rate", "mixed_precision")
         if self.config.unfrozen_blocks:
             st.caption(cost_note(self.config))
-        self.row("embedding_dim", "normalize")
+        columns = st.columns(2)
+        with columns[0]:
+            self.field("embedding_dim")
+        with columns[1]:
+            self._space()
+        self.row("curvature", "clip_radius")
         self.prefixes()
+
+    def _space(self) -> None:
+        """Render the one choice of where embeddings lie: normalized, of any length, or in a Poincaré ball."""
+        shapes, curved = FIELDS["normalize"].options, FIELDS["space"].options
+        assert shapes is not None  # both are menus
+        assert curved is not None
+        titles = {**shapes(self.config), "poincare": curved(self.config)["poincare"]}
+
+        def store(chosen: bool | str) -> None:
+            self.ui.set("space", "poincare" if chosen == "poincare" else "euclidean")
+            if chosen != "poincare":
+                self.ui.set("normalize", chosen)
+
+        now = self.config.space if self.config.ball else self.config.normalize
+        title, place = FIELDS["normalize"].title, "set.normalize"
+        asked = {"help": FIELDS["normalize"].help, "options": list(titles), "format_func": titles.__getitem__}
+        bound_widget(st.selectbox, title, place, now, store, **asked)
+        self.ui.messages.show(place)
+        self.ui.messages.show("set.space")
 
     def prefixes(self) -> None:
         """Render the lengths at which the embedding can be cut, of those that are usual."""
@@ -268,7 +292,7 @@ def _say_what_is_missing() -> None:
 
 def _further(config: TrainConfig) -> str:
     """Say in a line what the closed part of the form holds."""
-    space = " on a sphere" if config.normalize else ""
+    space = " in a Poincaré ball" if config.ball else " on a sphere" if config.normalize else ""
     labels = "" if config.use_labels else ", no labels"
     return f"{NETS[config.net].title} net, {config.embedding_dim} dimensions{space}, {config.steps:,} steps{labels}"
 

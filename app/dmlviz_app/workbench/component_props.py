@@ -196,6 +196,8 @@ def space_overlay(config: TrainConfig) -> Space:
     """Build the overlay: kind of space, kind of class centers, margins m₁, m₂, m₃ of an angular loss."""
     loss = LOSSES[config.loss]
     kind = _SPACE_KINDS.get((config.embedding_dim, config.normalize), "plane")
+    if config.ball and config.embedding_dim == 2:
+        return {"kind": "disk", "radius": config.ball**-0.5, "centers": "points", "margins": None}
     if not DATASETS[config.dataset].trainable:  # the loss is not known
         return {"kind": kind, "centers": "points", "margins": None}
     return {

@@ -9,16 +9,17 @@ from dmlviz_app.answers.protocol import Agreement, CaptionedInk, ImageProps, Nei
 from dmlviz_app.server.protocol import Nouns, Source, SpriteSheets
 from dmlviz_app.widgets.protocol import ViewCommand
 
-SpaceKind = Literal["circle", "plane", "sphere", "space"]
+SpaceKind = Literal["circle", "plane", "sphere", "space", "disk"]
 
 
 Kept = Literal["tracked", "items", "nearest", "values", "columns"]
 
 
 class Space(TypedDict):
-    """A learned space that is drawn as it is."""
+    """A learned space that is drawn as it is; a Poincaré disk with its radius."""
 
     kind: SpaceKind
+    radius: NotRequired[float]
     centers: Literal["points", "directions"]
     margins: tuple[float, float, float] | None
 

@@ -201,6 +201,8 @@ def _check(config: TrainConfig) -> None:
     changed = [name for name, plain in PLAIN.items() if getattr(config, name) != plain]
     if changed:
         raise UserError(f"A page trains with labels and images as they are; got {changed[0]}: leave it out.")
+    if config.ball:
+        raise UserError("A page trains in the Euclidean space; got space = poincare: leave it out.")
     if DATASETS[config.dataset].features is not None:
         raise UserError(f"A page has no backbone, whose features {config.dataset} needs: choose another data set.")
     usual = TrainConfig.model_fields["sampler"].default
@@ -216,6 +218,8 @@ def _net(config: TrainConfig) -> nn.Module:
         config.net,
         embedding_dim=config.embedding_dim,
         normalize=config.normalize,
+        curvature=config.ball,
+        clip_radius=config.clip_radius,
         channels=spec.channels,
         size=spec.size,
         seed=config.seed,

@@ -49,7 +49,7 @@ export function parseBatch(answer: BatchAnswer, begun = ""): LoadedBatch {
     ...answer,
     n,
     groups: answer.copy_of ?? answer.labels,
-    space: new ImageSpace(toRows(before, before.length / n)),
+    space: new ImageSpace(toRows(before, before.length / n), answer.curvature),
     rows: toRows(unpack(tuples.rows, "<i2"), tuples.kind === "pairs" ? 2 : 3).map((row) => [...row]),
     terms: null,
     termsError: "",
@@ -97,7 +97,11 @@ const SHORTEST = 1e-12; // below this a point has no direction
 export class ImageSpace {
   private directions: Float64Array[] | null = null;
 
-  constructor(private readonly points: Float64Array[]) {}
+  /** Points of a Poincaré ball of a curvature have its distance for the Euclidean one; 0 for no ball. */
+  constructor(
+    private readonly points: Float64Array[],
+    private readonly curvature = 0,
+  ) {}
 
   /** The distance of images i and j; a cosine is 0 where one has no direction. */
   distance(i: number, j: number, measure: Measure): number {
@@ -105,8 +109,14 @@ export class ImageSpace {
       this.directions ??= this.points.map(direction);
       return i === j ? 0 : 1 - dot(this.directions[i], this.directions[j]);
     }
-    const squared = squaredDistance(this.points[i], this.points[j]);
+    const apart = squaredDistance(this.points[i], this.points[j]);
+    const squared = this.curvature ? this.inBall(apart, this.points[i], this.points[j]) : apart;
     return measure === "sqeuclidean" ? squared : Math.sqrt(squared);
+  }
+
+  private inBall(squared: number, a: Float64Array, b: Float64Array): number {
+    const room = (1 - this.curvature * dot(a, a)) * (1 - this.curvature * dot(b, b));
+    return (4 * Math.asinh(Math.sqrt((this.curvature * squared) / room)) ** 2) / this.curvature;
   }
 
   /** All distances, n × n, row after row. */

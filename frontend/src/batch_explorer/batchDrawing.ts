@@ -18,7 +18,7 @@ interface Ring {
  */
 export function rings(b: LoadedBatch, row: Row | null): Ring[] {
   const { measure, margin: gap, positive_threshold: near, negative_threshold: far } = b.thresholds;
-  if (b.view !== "plane" || measure === "cosine" || !row || b.tuples.kind === "classes") return [];
+  if (b.view !== "plane" || b.curvature || measure === "cosine" || !row || b.tuples.kind === "classes") return [];
   const radius = (value: number) => (measure === "sqeuclidean" ? Math.sqrt(Math.max(0, value)) : value);
   if (b.tuples.kind === "triplets") {
     const positive = b.space.distance(row[0], row[1], measure);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Frames, quantize } from "../../src/map/data/frames.ts";
 import { Orbit, place3d, rotated } from "../../src/map/math/orbit.ts";
 import { mapRanks } from "../../src/map/control/publishState.ts";
-import { between, wedges } from "../../src/map/render/spaceOverlay.ts";
+import { between, geodesic, wedges } from "../../src/map/render/spaceOverlay.ts";
 import { drawUnitArrow, unitVector } from "../../src/map/render/unitArrow.ts";
 import { QueryMarker } from "../../src/map/math/queryMarker.ts";
 
@@ -45,6 +45,22 @@ test("the flat places of a frame follow the turn, and what is in front is cleare
   ].map((point) => orbit.project(point)[2]);
   assert.equal(depth.indexOf(Math.max(...depth)), [...placed.shade].indexOf(Math.max(...placed.shade)));
   close(placed.bounds[2], 1);
+});
+
+test("the shortest way in a disk lies on a circle at right angles to the rim, and is straight through the center", () => {
+  const radius = 2;
+  const way = geodesic([1.2, 0.2], [-0.3, 1.5], radius);
+  close(way[0][0], 1.2);
+  close(way.at(-1)[1], 1.5);
+  // A circle around m meets the rim at right angles where |m|² − its squared radius is that of the rim: so for each point
+  // |p|² + radius² = 2 p·m.
+  const [p, q] = [way[0], way.at(-1)];
+  const [u, v] = [p, q].map(([x, y]) => (x * x + y * y + radius * radius) / 2);
+  const determinant = p[0] * q[1] - p[1] * q[0];
+  const m = [(u * q[1] - v * p[1]) / determinant, (v * p[0] - u * q[0]) / determinant];
+  for (const [x, y] of way) close(x * x + y * y + radius * radius, 2 * (x * m[0] + y * m[1]));
+  for (const [x, y] of geodesic([-1, -0.5], [1, 0.5], radius)) close(y, x / 2);
+  close(geodesic([1.99999, 0], [1.99999, 0], radius)[3][0], 1.99999);
 });
 
 test("a frame that is kept is rotated anew when the eye has moved", () => {

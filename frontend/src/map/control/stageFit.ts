@@ -11,7 +11,7 @@ import type { Layout } from "../ui/layout.ts";
 
 const STRIP_PX = 34; // at the lower edge, for the caption and the tools that come and go
 const WIDE_PX = 620; // from which the legend stands beside the points
-const LEARNED_CIRCLE: Bounds = [-1.08, -1.08, 1.08, 1.08];
+const LEARNED_CIRCLE = 1.08;
 
 interface Parts {
   state: MapState;
@@ -60,7 +60,8 @@ export function boundsBeside({
   playback,
 }: Pick<Parts, "marker" | "orbit" | "scene" | "state"> & { playback: Playback | undefined }): Bounds | null {
   const place = marker.to && orbit.toPlane(marker.to, scene.frame?.pivot);
-  const kind = state.data.picture?.space?.kind;
-  const round = kind === "circle" || kind === "sphere" ? LEARNED_CIRCLE : null;
+  const { kind = "plane", radius = 1 } = state.data.picture?.space ?? {};
+  const reach = LEARNED_CIRCLE * radius;
+  const round: Bounds | null = kind === "plane" || kind === "space" ? null : [-reach, -reach, reach, reach];
   return union(round, union(playback?.frameOfReference ?? null, place && [...place, ...place]));
 }

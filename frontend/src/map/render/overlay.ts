@@ -145,21 +145,21 @@ export function drawDisc(context: Context, [x, y]: Point, radius: number, color:
   context.fill();
 }
 
-/** Lines from one place to others. */
+/** Lines from one place to others, straight where no way is given. */
 export function drawLinks(
   context: Context,
   from: Point,
-  ends: { to: Point; color: Rgb; dashed: boolean }[],
+  ends: { to: Point; color: Rgb; dashed: boolean; way?: Point[] }[],
   theme: Theme,
 ): void {
   context.save();
   context.lineCap = "round";
   for (const pass of [0, 1]) {
-    for (const { to, color, dashed } of ends) {
+    for (const { to, color, dashed, way } of ends) {
       context.setLineDash(dashed && pass ? [4, 4] : []);
       context.beginPath();
       context.moveTo(...from);
-      context.lineTo(...to);
+      for (const point of way ?? [to]) context.lineTo(...point);
       context.lineWidth = pass ? 1.4 : 3.6;
       context.strokeStyle = pass ? css(color, 0.95) : css(theme.background, 0.6);
       context.stroke();

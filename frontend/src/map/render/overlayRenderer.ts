@@ -17,7 +17,7 @@ import type { Replay } from "./replay.ts";
 import * as overlay from "./overlay.ts";
 import { errorColor } from "./pointColors.ts";
 import type { Scene } from "./scene.ts";
-import { drawSpace } from "./spaceOverlay.ts";
+import { drawSpace, geodesic } from "./spaceOverlay.ts";
 import { TrainPointsLoader } from "../data/trainPoints.ts";
 import { Trails } from "./trails.ts";
 import { drawTrainPoints } from "./trainOverlay.ts";
@@ -216,10 +216,22 @@ export class OverlayRenderer {
     neighbors: NeighborLink[],
     colorOf: (item: number) => Rgb,
   ): void {
-    const { model, theme } = this.parts.state;
+    const { model, theme, data } = this.parts.state;
+    const space = data.picture?.space;
+    const start = scene.toWorld(...from);
+    const wayTo = (item: number) =>
+      space?.kind === "disk"
+        ? geodesic(start, scene.worldOf(item), space.radius ?? 1).map((point) => scene.toScreen(point))
+        : undefined;
     const ends = neighbors
       .filter(({ item }) => scene.frame?.present[item])
-      .map(({ item }) => ({ item, to: scene.screenOf(item), color: colorOf(item), dashed: !model.isVisible(item) }));
+      .map(({ item }) => ({
+        item,
+        to: scene.screenOf(item),
+        color: colorOf(item),
+        dashed: !model.isVisible(item),
+        way: wayTo(item),
+      }));
     overlay.drawLinks(context, from, ends, theme);
     for (const { item, to, color, dashed } of ends)
       this.drawHighlight(context, scene, item, to, { color, dashed, width: 1.5 });

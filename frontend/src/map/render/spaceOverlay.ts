@@ -71,6 +71,31 @@ export const between = <T extends number[][] | undefined>(
 ): T | number[][] =>
   a && b?.length === a.length ? a.map((point, i) => point.map((v, axis) => v + (b[i][axis] - v) * share)) : a;
 
+const GEODESIC_STEPS = 24;
+
+/**
+ * Points on the shortest way between two of a Poincaré disk of a radius: an arc that meets its rim at right angles.
+ * Moved so that `a` is the center, the way is straight.
+ */
+export function geodesic(a: Point, b: Point, radius: number): Point[] {
+  const from: Point = [a[0] / radius, a[1] / radius];
+  const away = moebius([-from[0], -from[1]], [b[0] / radius, b[1] / radius]);
+  const length = Math.hypot(...away);
+  const end = Math.atanh(Math.min(length, 1 - 1e-12));
+  return Array.from({ length: GEODESIC_STEPS + 1 }, (_, i) => {
+    const share = length ? Math.tanh((i / GEODESIC_STEPS) * end) / length : 0;
+    const [x, y] = moebius(from, [away[0] * share, away[1] * share]);
+    return [x * radius, y * radius];
+  });
+}
+
+/** x ⊕ y of two points of the unit disk (Ungar 2008). */
+function moebius([a, b]: Point, [x, y]: Point): Point {
+  const [along, own, other] = [a * x + b * y, a * a + b * b, x * x + y * y];
+  const [left, right, whole] = [1 + 2 * along + other, 1 - own, 1 + 2 * along + own * other];
+  return [(left * a + right * x) / whole, (left * b + right * y) / whole];
+}
+
 /** Draw what belongs to the space that is shown. */
 export function drawSpace(context: Context, state: MapState, playback: Replay, orbit: Orbit, scene: Scene): void {
   const space = state.data.picture?.space;
@@ -86,7 +111,8 @@ export function drawSpace(context: Context, state: MapState, playback: Replay, o
   context.save();
   context.lineWidth = 1;
   context.strokeStyle = css(state.theme.muted, 0.5);
-  if (space.kind === "circle" || space.kind === "plane") drawFlat(context, space, toScreen, state.theme, scene);
+  if (space.kind === "circle" || space.kind === "plane" || space.kind === "disk")
+    drawFlat(context, space, toScreen, state.theme, scene);
   else drawSolid(context, space, state.theme, orbit, scene, toScreen);
   if (space.kind === "circle" && space.margins && centers?.length === state.model.classes.length) {
     drawWedges(context, centers, space.margins, state, toScreen);
@@ -98,7 +124,7 @@ export function drawSpace(context: Context, state: MapState, playback: Replay, o
   context.restore();
 }
 
-function drawFlat(context: Context, { kind }: Space, toScreen: Seen, theme: Theme, scene: Scene): void {
+function drawFlat(context: Context, { kind, radius = 1 }: Space, toScreen: Seen, theme: Theme, scene: Scene): void {
   const [x0, y0] = toScreen([0, 0]);
   const { width, height } = scene.port;
   context.beginPath();
@@ -109,9 +135,9 @@ function drawFlat(context: Context, { kind }: Space, toScreen: Seen, theme: Them
   context.strokeStyle = css(theme.muted, 0.22);
   context.stroke();
   context.strokeStyle = css(theme.muted, 0.5);
-  if (kind === "circle") {
+  if (kind !== "plane") {
     context.beginPath();
-    context.arc(x0, y0, scene.view.k, 0, TAU);
+    context.arc(x0, y0, radius * scene.view.k, 0, TAU);
     context.stroke();
   } else drawTicks(context, [x0, y0], scene, theme);
 }
