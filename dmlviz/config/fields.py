@@ -11,6 +11,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
 from dmlviz.catalog.parameters import TABLES, Catalog
+from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config.rules import takes_memory
 from dmlviz.config.training import TrainConfig
 from dmlviz.storage.text import counted
@@ -79,6 +80,14 @@ def plain(value: Any) -> str:
 def shape_of(config: TrainConfig) -> str:
     """Return where embeddings lie, in a word or two."""
     return "Poincaré ball" if config.space == "poincare" else "sphere" if config.normalize else "free"
+
+
+def ball_note(config: TrainConfig, method: str) -> str:
+    """Return what a map of a Poincaré ball must say of itself; empty where it goes by distances, and for other runs."""
+    if not config.ball or not PROJECTIONS[method].linear:
+        return ""
+    ways = "lines to neighbors are the shortest ways, and " if PROJECTIONS[method].identity else ""
+    return f"Coordinates of the Poincaré ball: {ways}equal distances look the smaller the nearer they are to its rim."
 
 
 def badges(config: TrainConfig) -> list[str]:

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting, layouts_in_page
 from dmlviz.config import ProjectionConfig
+from dmlviz.config.fields import ball_note
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.example_item import example_item
@@ -188,7 +189,8 @@ def picture_of(run: Run, config: ProjectionConfig | None) -> dict[str, str]:
     """Return what a map says below itself: its method, title and caution; of a run's own view without a config."""
     spec = PROJECTIONS[run.default_view] if config is None else config.declared
     picture = {"method": spec.name, "title": spec.title, "caution": spec.caution}
-    note = config.note(run.config.embedding_dim) if config is not None else ""
+    notes = ball_note(run.config, spec.name), config.note(run.config.embedding_dim) if config is not None else ""
+    note = " ".join(filter(None, notes))
     return picture | ({"note": note} if note else {})
 
 

@@ -56,6 +56,7 @@ def image_pair(run: Run, tiles: ImageTiles | None, first: int, second: int) -> I
         "dimensions": _dimensions(embeddings[first], embeddings[second]),
         "of": embeddings.shape[1],
         "other": _nearest_of_another_class(run, second),
+        "curved": run.config.ball > 0,
     }
 
 

@@ -128,7 +128,14 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, services: Service
             "checkpoints were saved. Pin an image that is on the map at an earlier frame."
         )
     history = _history(run, points, None if run.embeddings is None else run.embeddings[item], k, metric, item)
-    return NeighborHistory(item=item, label=int(labels[item]), among=len(indices), nets=not is_tracked, **history)
+    return NeighborHistory(
+        item=item,
+        label=int(labels[item]),
+        among=len(indices),
+        nets=not is_tracked,
+        curved=run.config.ball > 0,
+        **history,
+    )
 
 
 def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> NeighborHistory | None:
@@ -138,7 +145,9 @@ def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> NeighborHis
         return None
     points = {point.step: point.embedding for point in answer.trajectory}
     history = _history(run, points, answer.embedding, k, "euclidean")
-    return NeighborHistory(item=None, label=answer.label, among=len(indices), nets=True, **history)
+    return NeighborHistory(
+        item=None, label=answer.label, among=len(indices), nets=True, curved=run.config.ball > 0, **history
+    )
 
 
 def _history(
@@ -154,6 +163,7 @@ def _history(
         neighbors[end["step"]] = _nearest(np.asarray(embeddings)[indices], last, k, metric, item, indices)
     steps = sorted(neighbors)
     return {
+        "curved": run.config.ball > 0,
         "steps": steps,
         "near": [neighbors[step] for step in steps],
         "labels": {str(neighbor): int(labels[neighbor]) for step in steps for neighbor, _ in neighbors[step]},

@@ -75,8 +75,12 @@ class ItemNeighbors(TypedDict):
 
 
 class NeighborsOverTime(TypedDict):
-    """The nearest neighbors at every snapshot: for each step [item, distance], nearest first, and their classes."""
+    """The nearest neighbors at every snapshot: for each step [item, distance], nearest first, and their classes.
 
+    `curved`: the distances are hyperbolic.
+    """
+
+    curved: NotRequired[bool]
     steps: list[int]
     near: list[list[tuple[int, float]]]
     labels: dict[str, int]
@@ -134,7 +138,7 @@ class ImagePair(TypedDict):
     """dmlviz/runs/RUN/pair/A/B.json: two images, with their classes; the thresholds rest on `pairs` pairs.
 
     `dimensions` are shares of the squared distance of the embeddings, the largest first, of `of` dimensions; `other` is
-    the nearest image of a class that the second is not of.
+    the nearest image of a class that the second is not of. `curved`: the embeddings have hyperbolic distances.
     """
 
     same: bool
@@ -144,6 +148,7 @@ class ImagePair(TypedDict):
     dimensions: list[tuple[int, float]]
     of: int
     other: int | None
+    curved: bool
 
 
 class QueryQuestion(TypedDict, total=False):

@@ -78,7 +78,10 @@ class BatchAnswer(TypedDict):
 
 
 class DistancesAnswer(TypedDict):
-    """dmlviz/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two."""
+    """dmlviz/runs/…/distances/STEP.json: histograms (base64 of uint32) of the pairs of one class and of two.
+
+    `curved`: the distances are hyperbolic.
+    """
 
     step: int
     measure: Distance
@@ -88,6 +91,7 @@ class DistancesAnswer(TypedDict):
     images: int
     tracked: int
     thresholds: PairThresholds
+    curved: bool
 
 
 class ThresholdQuestion(TypedDict):

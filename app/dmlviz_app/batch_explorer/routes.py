@@ -52,6 +52,7 @@ def histograms(run: Run, step: int) -> DistancesAnswer:
         "step": step,
         "measure": thresholds.measure,
         "thresholds": thresholds,
+        "curved": run.config.ball > 0,
         "images": images,
         "tracked": 0 if run.tracked_indices is None else len(run.tracked_indices),
         "high": high,

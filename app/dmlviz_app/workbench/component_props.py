@@ -10,6 +10,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting
 from dmlviz.config import TrainConfig
+from dmlviz.config.fields import ball_note
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.runs.point_values import has_point_values
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
@@ -133,6 +134,8 @@ def _picture(run_view: RunView) -> PictureInfo:
         notes = projection.config.note(run.config.embedding_dim), run.last_alarm if is_of_end else ""
         if note := " ".join(filter(None, notes)):
             picture["note"] = note
+    if note := ball_note(run.config, method):
+        picture["note"] = f"{note} {picture.get('note', '')}".strip()
     if projection is not None and projection.config.axes:
         picture["axes"] = [*projection.config.axes]
     if projection is None and PROJECTIONS[method].identity:
@@ -150,6 +153,7 @@ def inspector_data(run_view: RunView) -> InspectorProps:
         run=run_view.run.id,
         sprites=sprite_props(run_view)["sprites"],
         metrics=True,
+        curved=run_view.run.config.ball > 0,
         history="given" not in nouns,
         among=_num_test_images(run_view.run) if run_view.complete else None,
         comparable=run_view.complete,

@@ -291,7 +291,7 @@ def random_queries(points: Images, tiles: ImageTiles) -> None:
         st.caption(
             with_terms(
                 f"{points.about}. First the query, in a blue frame, then its {nearest.shape[1]} nearest neighbors by "
-                f"Euclidean distance: green of the query's class, red of another. {hits.mean():.0%} of these are right."
+                f"distance: green of the query's class, red of another. {hits.mean():.0%} of these are right."
             )
         )
         button("Shuffle", key="curves.queries.shuffle", icon=":material/shuffle:", on_click=_shuffle)

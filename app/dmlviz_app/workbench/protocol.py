@@ -137,8 +137,8 @@ class InspectorProps(Nouns, total=False):
     """The fields of a run that the inspector needs; it fetches the neighbors of a pinned image by itself.
 
     Where nothing is pinned, an image with its neighbors stands (`example`), or else the words of `placeholder`, unless
-    an exported page gives the answer to a query: `subject` with
-    its `near`. With `metrics` a person chooses the distance. `columns` says whether a table knows more of the items.
+    an exported page gives the answer to a query: `subject` with its `near`. With `metrics` a person chooses the
+    distance, hyperbolic where the space is `curved`. `columns` says whether a table knows more of the items.
     `far` is why an answer is not sure, `basis` on which images that rests.
     """
 
@@ -150,6 +150,7 @@ class InspectorProps(Nouns, total=False):
     subject: Subject
     near: list[tuple[int, int, float]]
     metrics: bool
+    curved: bool
     history: bool | NeighborHistory | None
     among: int | None
     vote: Vote

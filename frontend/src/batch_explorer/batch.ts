@@ -91,6 +91,10 @@ export function classBands(labels: number[], order: number[]): Band[] {
 /** The distance measure; "cosine" is 1 − cosine. */
 export type Measure = BatchAnswer["thresholds"]["measure"];
 
+/** What a distance is called; in a ball the Euclidean one is hyperbolic. */
+export const named = (measure: string, curved: boolean): string =>
+  curved ? measure.replace("Euclidean", "hyperbolic") : measure;
+
 const SHORTEST = 1e-12; // below this a point has no direction
 
 /** The embeddings of a batch. */

@@ -10,7 +10,7 @@ import { dataOf } from "../lib/panel.tsx";
 import { tileStyle } from "../lib/sprites.ts";
 import { css } from "../lib/theme.ts";
 import { useBus, useRun } from "../workbench/hooks.ts";
-import { nameOf, type LoadedBatch } from "./batch.ts";
+import { nameOf, named, type LoadedBatch } from "./batch.ts";
 import { drawBatch, NEGATIVE_COLOR, POSITIVE_COLOR } from "./batchDrawing.ts";
 import { BatchStage, type Point } from "./batchStage.ts";
 import { ClassTree } from "./classTree.tsx";
@@ -226,7 +226,11 @@ export function BatchView({ open, theme, ...source }: DrawerProps) {
               <p class="scale">
                 0
                 <i style={{ background: `linear-gradient(to right, ${ramp})` }} />
-                <span>{batch && parts && `${digits(parts.matrix.top)} ${MEASURES[batch.thresholds.measure]}`}</span>
+                <span>
+                  {batch &&
+                    parts &&
+                    `${digits(parts.matrix.top)} ${named(MEASURES[batch.thresholds.measure], batch.curvature > 0)}`}
+                </span>
               </p>
             </div>
           </div>

@@ -10,7 +10,7 @@ import { dataOf } from "../lib/panel.tsx";
 import { fetchJson, ROUTES } from "../lib/server.ts";
 import type { DistancesAnswer, ThresholdAnswer } from "../protocol.ts";
 import { useFrame, useRun } from "../workbench/hooks.ts";
-import { unpack } from "./batch.ts";
+import { named, unpack } from "./batch.ts";
 import { useJson } from "./useBatch.ts";
 import type { DrawerProps } from "./useBatch.ts";
 
@@ -254,7 +254,7 @@ interface CurvesProps {
 }
 
 function Curves({ shown, threshold, interval, width, onKeyDown }: CurvesProps) {
-  const { high, measure } = shown;
+  const { high, measure, curved } = shown;
   const x = scale(0, high, PADDING.left, width - PADDING.right);
   const [same, different] = [shown.same, shown.different].map((counts) => rebin(counts, BINS));
   const y = scale(0, maxOf([...same, ...different]) || 1, HEIGHT - PADDING.bottom, PADDING.top);
@@ -286,7 +286,7 @@ function Curves({ shown, threshold, interval, width, onKeyDown }: CurvesProps) {
             children={String(Number((share * high).toPrecision(3)))}
           />
         ))}
-        <text x={width / 2} y={HEIGHT - 3} text-anchor="middle" children={DISTANCE_LABELS[measure]} />
+        <text x={width / 2} y={HEIGHT - 3} text-anchor="middle" children={named(DISTANCE_LABELS[measure], curved)} />
       </g>
       <g
         tabindex={0}

@@ -82,12 +82,16 @@ function columnsOf({ steps, near, labels, label, item }: NeighborHistory, { run,
 }
 
 /** Caption: the image, its candidates and the distance. */
-export function captionOf({ item, label, among, nets }: NeighborHistory, classes: string[], metric: string): string {
+export function captionOf(
+  { item, label, among, nets, curved }: NeighborHistory,
+  classes: string[],
+  metric: string,
+): string {
   if (item === null) {
-    return `Your image (predicted ${classes[label]}): nearest neighbors at each checkpoint, among the ${grouped(among)} tracked test images, by Euclidean distance.`;
+    return `Your image (predicted ${classes[label]}): nearest neighbors at each checkpoint, among the ${grouped(among)} tracked test images, by ${curved ? "hyperbolic" : "Euclidean"} distance.`;
   }
   const how = nets ? " Not in the tracked subset; embedded from checkpoints." : "";
-  const by = metric === "cosine" ? "cosine" : "Euclidean";
+  const by = metric === "cosine" ? "cosine" : curved ? "hyperbolic" : "Euclidean";
   return `Test image ${grouped(item)}, class ${classes[label]}: nearest neighbors at each snapshot, among the ${grouped(among)} tracked test images, by ${by} distance.${how}`;
 }
 

@@ -260,7 +260,7 @@ class Inspector {
     return (
       <div class="choices">
         <span class="metrics" role="group" aria-label="Distance">
-          {Object.entries(METRICS).map(([name, title]) => (
+          {Object.entries({ ...METRICS, ...(this.data.curved && { euclidean: "Hyperbolic" }) }).map(([name, title]) => (
             <button
               class="link"
               aria-pressed={name === data.metric}

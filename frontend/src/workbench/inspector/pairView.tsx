@@ -25,9 +25,9 @@ export function verdict({ says_same }: Pick<PairSpace, "says_same">, same: boole
 }
 
 /** Source of the thresholds. */
-export const thresholdSentence = (pairs: number, given = false): string =>
+export const thresholdSentence = (pairs: number, given = false, curved = false): string =>
   `Each threshold is the one that gets most of ${grouped(pairs)} pairs of test images right, half of them of one class. ` +
-  `Euclidean distances, pixels from 0 to 1${given ? "" : ", at the end of the run"}.`;
+  `${curved ? "Hyperbolic distances, of pixels Euclidean ones" : "Euclidean distances"}, pixels from 0 to 1${given ? "" : ", at the end of the run"}.`;
 
 interface Props {
   data: WithSubject;
@@ -170,7 +170,7 @@ export function dimensionSentence({ dimensions, of }: Pick<ImagePair, "dimension
 const pairName = ([first, second]: ImagePair["classes"]): string =>
   first === second ? `Both of class ${first}` : `${first} and ${second}`;
 
-const Table = ({ spaces, same, pairs, given, ...distance }: ImagePair & { given?: boolean }) => (
+const Table = ({ spaces, same, pairs, given, curved, ...distance }: ImagePair & { given?: boolean }) => (
   <>
     <table>
       <tr>
@@ -189,6 +189,6 @@ const Table = ({ spaces, same, pairs, given, ...distance }: ImagePair & { given?
         </tr>
       ))}
     </table>
-    <p class="quiet">{`${thresholdSentence(pairs, given)} ${dimensionSentence(distance)}`}</p>
+    <p class="quiet">{`${thresholdSentence(pairs, given, curved)} ${dimensionSentence(distance)}`}</p>
   </>
 );
