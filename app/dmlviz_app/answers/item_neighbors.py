@@ -133,7 +133,6 @@ def neighbor_history(run: Run, item: int, k: int, metric: str, services: Service
         label=int(labels[item]),
         among=len(indices),
         nets=not is_tracked,
-        curved=run.config.ball > 0,
         **history,
     )
 
@@ -145,9 +144,7 @@ def query_neighbor_history(run: Run, answer: QueryResult, k: int) -> NeighborHis
         return None
     points = {point.step: point.embedding for point in answer.trajectory}
     history = _history(run, points, answer.embedding, k, "euclidean")
-    return NeighborHistory(
-        item=None, label=answer.label, among=len(indices), nets=True, curved=run.config.ball > 0, **history
-    )
+    return NeighborHistory(item=None, label=answer.label, among=len(indices), nets=True, **history)
 
 
 def _history(

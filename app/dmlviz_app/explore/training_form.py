@@ -144,7 +144,7 @@ class _Form:
         self.row("backbone_rate", "mixed_precision")
         if self.config.unfrozen_blocks:
             st.caption(cost_note(self.config))
-        columns = st.columns(2)
+        columns = st.columns((2, 3))
         with columns[0]:
             self.field("embedding_dim")
         with columns[1]:
