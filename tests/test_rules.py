@@ -32,6 +32,9 @@ VALUES: dict[str, list[Any]] = {
     "net": list(NETS),
     "embedding_dim": [1, 2, 64],
     "normalize": [True, False],
+    "space": ["euclidean", "poincare"],
+    "curvature": [1.0, 2.0],
+    "clip_radius": [2.3, 5.0],
     "unfrozen_blocks": [0, 0, 2, 9],
     "frozen_batch_norm": [False, True],
     "projection_dim": [0, 8],
@@ -66,6 +69,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"use_labels": False, "loss": "softmax", "sampler": "shuffled", "views": 2, "augmentation": {"rotate": 15.0}},
     {"loss": "weighted_sum", "second_labels": "model", "dataset": "identities", "memory": 64},
     {"prefixes": (2, 8), "projection_dim": 8},
+    *({"space": "poincare", **more} for more in ({"clip_radius": 5.0}, {"projection_dim": 8}, {"normalize": True})),
 ]
 
 

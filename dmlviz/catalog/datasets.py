@@ -135,6 +135,7 @@ class SamplerSpec(Spec):
 
     by_class: bool = False
     tuple_kind: str = ""
+    in_ball: bool = True
 
 
 # Numbered classes: how many, and with how many digits.

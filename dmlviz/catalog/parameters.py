@@ -157,7 +157,7 @@ class Spec:
     `name` is what settings and files call it, `title` what the page calls it. `summary` says in one sentence what it
     does, `when_to_use` when it is the right choice, `formula` (LaTeX) what it computes, `reference` where it comes
     from. `family` groups choices on the page; `aliases` are other words by which the search of Learn finds it.
-    `in_ball` tells of a loss or a miner whether it takes distances of the Poincaré ball: it looks at nothing else.
+    `in_ball` tells of a loss, a miner or a sampler whether it takes distances of the Poincaré ball, and nothing else.
     """
 
     name: str

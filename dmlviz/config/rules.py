@@ -175,9 +175,9 @@ def _outside_ball(config: TrainFields) -> str:
             )
         if given.get("distance") == "cosine":
             return f"In a Poincaré ball {spec.name} takes its distance; got distance = cosine: choose euclidean."
-    if config.sampler == "anchor_neighbor":
-        return "anchor_neighbor compares means of classes, and a Poincaré ball has distances: use another sampler."
-    return ""
+    if config.sampler_spec.in_ball:
+        return ""
+    return f"{config.sampler} compares means of classes, and a Poincaré ball has distances: use another sampler."
 
 
 def _usual(name: str) -> Any:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from dmlviz.metrics.inputs import LabeledEmbeddings, class_and_camera, sum_by_group
-from dmlviz.ops.ball import curvature_of, hyperboloid, in_ball
+from dmlviz.ops.ball import curvature_of, from_sums, hyperboloid
+from dmlviz.ops.squared_distances import SquaredDistances, squared_differences
 
 
 def majority_vote(classes: np.ndarray) -> np.ndarray:
@@ -41,35 +42,26 @@ def nearest_class_mean(
         return float("nan")
     itself, gallery = gallery is None, gallery or queries
     points, classes = points[used], queries.classes[used]
-    curvature = curvature_of(gallery_points)
-    if curvature:  # means in the ball are sums on its hyperboloid, and distances rank as products with these
-        points, gallery_points = hyperboloid(in_ball(points, curvature)), hyperboloid(gallery_points)
-    sums = sum_by_group(gallery_points, gallery.classes, len(gallery.class_ids))
+    curvature = curvature_of(gallery_points)  # in a ball means are taken on its hyperboloid
+    own, summed = (hyperboloid(points), hyperboloid(gallery_points)) if curvature else (points, gallery_points)
+    sums = sum_by_group(summed, gallery.classes, len(gallery.class_ids))
     present = gallery.counts > 0
     column = (np.cumsum(present) - 1)[classes]
     if curvature:
-        squared = _products(points, sums[present])
+        squared = SquaredDistances(points, from_sums(sums[present], curvature), np.dtype(np.float64)).of(slice(None))
     else:
         means = sums[present] / gallery.counts[present, None]
         squared = (points**2).sum(axis=1)[:, None] - 2 * points @ means.T + (means**2).sum(axis=1)
-    excluded: tuple[np.ndarray, np.ndarray | int] | None = (points, 1) if itself else None  # their sum and number
+    excluded: tuple[np.ndarray, np.ndarray | int] | None = (own, 1) if itself else None  # their sum and number
     if gallery.cameras is not None:
         groups, gallery_groups = class_and_camera(queries, gallery)
         counts = np.bincount(gallery_groups, minlength=int(groups.max()) + 1)
-        excluded = sum_by_group(gallery_points, gallery_groups, len(counts))[groups[used]], counts[groups[used]]
+        excluded = sum_by_group(summed, gallery_groups, len(counts))[groups[used]], counts[groups[used]]
     if excluded is not None:
-        rest = sums[classes] - excluded[0]
+        rest, every = sums[classes] - excluded[0], np.arange(len(points))
         if curvature:
-            squared[np.arange(len(points)), column] = _products(points[:, None], rest[:, None])[:, 0, 0]
+            apart = squared_differences(points, from_sums(rest, curvature), every, every)
         else:
-            rest /= (gallery.counts[classes] - excluded[1])[:, None]
-            squared[np.arange(len(points)), column] = ((points - rest) ** 2).sum(axis=1)
+            apart = ((points - rest / (gallery.counts[classes] - excluded[1])[:, None]) ** 2).sum(axis=1)
+        squared[every, column] = apart
     return float((squared.argmin(axis=1) == column).mean())
-
-
-def _products(points: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """Return cosh √c d of points and midpoints (… × n × m), from points and sums on the hyperboloid."""
-    size = np.sqrt(np.maximum(np.square(sums[..., 0]) - np.square(sums[..., 1:]).sum(axis=-1), 1e-300))
-    middle = (sums / size[..., None]).swapaxes(-1, -2)
-    products: np.ndarray = points[..., :1] @ middle[..., :1, :] - points[..., 1:] @ middle[..., 1:, :]
-    return products

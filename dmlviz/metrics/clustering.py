@@ -4,8 +4,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dmlviz.metrics.inputs import LabeledEmbeddings, sum_by_group
-from dmlviz.ops.ball import curvature_of, hyperboloid, lengths
-from dmlviz.ops.squared_distances import rescale
+from dmlviz.ops.ball import curvature_of, from_sums, hyperboloid, in_ball
+from dmlviz.ops.squared_distances import SquaredDistances, rescale
 
 RESTARTS = 3
 MAX_ITERATIONS = 300
@@ -30,8 +30,8 @@ def k_means(points: np.ndarray, clusters: int, seed: int = 0) -> np.ndarray:
     """
     rng = np.random.default_rng(seed)
     if curvature_of(points):
-        rows = _from_center(points)
-        runs = [_lloyd_in_ball(points, _seeds(rows, clusters, rng)) for _ in range(RESTARTS)]
+        seeds = (_seeds(np.asarray(points, np.float32), clusters, rng) for _ in range(RESTARTS))
+        runs = [_lloyd_in_ball(points, chosen) for chosen in seeds]
         return min(runs, key=lambda run: run[0])[1]
     points = np.ascontiguousarray(rescale(points, points)[0], np.float32)
     with threadpool_limits(1):  # the calls are many and small
@@ -72,28 +72,18 @@ def _lloyd(points: np.ndarray, seeds: np.ndarray) -> tuple[float, np.ndarray]:
     return float(distances.sum()), clusters[:, 0]
 
 
-def _from_center(points: np.ndarray) -> np.ndarray:
-    """Return points of a ball as vectors (n × d, float32) of their direction and distance from the center."""
-    norms = np.linalg.norm(np.asarray(points, np.float64), axis=1)
-    return np.asarray(points * (lengths(points) / np.maximum(norms, 1e-30))[:, None], np.float32)
-
-
-def _lloyd_in_ball(points: np.ndarray, seeds: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return what `_lloyd` does by the distances of the ball; centers are Einstein midpoints. Seeds are vectors."""
-    wide, root = hyperboloid(points), curvature_of(points) ** 0.5
-    far = np.maximum(np.linalg.norm(seeds.astype(np.float64), axis=1, keepdims=True), 1e-30)
-    centers = np.concatenate([np.cosh(root * far), np.sinh(root * far) * seeds / far], axis=1)
-    clusters = np.full(len(wide), -1)
+def _lloyd_in_ball(points: np.ndarray, centers: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return what `_lloyd` does by the distances of the ball; centers are Einstein midpoints."""
+    wide, curvature = hyperboloid(points), curvature_of(points)
+    clusters = np.full(len(points), -1)
     for _ in range(MAX_ITERATIONS):
-        cosh = wide[:, :1] @ centers[:, :1].T - wide[:, 1:] @ centers[:, 1:].T
-        before, clusters = clusters, cosh.argmin(axis=1)
+        squared = SquaredDistances(points, in_ball(centers, curvature), np.dtype(np.float64)).of(slice(None))
+        before, clusters = clusters, squared.argmin(axis=1)
         if (clusters == before).all():
             break
         sums = sum_by_group(wide, clusters, len(centers))
-        used = sums[:, 0] > 0
-        size = np.square(sums[used, :1]) - np.square(sums[used, 1:]).sum(axis=1, keepdims=True)
-        centers[used] = sums[used] / np.sqrt(np.maximum(size, 1e-300))
-    return float(np.square(np.arccosh(np.maximum(cosh.min(axis=1), 1))).sum()), clusters
+        centers = np.where(sums[:, :1] > 0, from_sums(sums, curvature), centers)
+    return float(squared.min(axis=1).sum()), clusters
 
 
 KEYS = ("nmi", "ami", "pairwise_f1")
