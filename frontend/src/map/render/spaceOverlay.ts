@@ -80,7 +80,7 @@ const GEODESIC_STEPS = 24;
 export function geodesic(a: Point, b: Point, radius: number): Point[] {
   const from: Point = [a[0] / radius, a[1] / radius];
   const away = moebius([-from[0], -from[1]], [b[0] / radius, b[1] / radius]);
-  const length = Math.hypot(...away);
+  const length = Math.hypot(away[0], away[1]);
   const end = Math.atanh(Math.min(length, 1 - 1e-12));
   return Array.from({ length: GEODESIC_STEPS + 1 }, (_, i) => {
     const share = length ? Math.tanh((i / GEODESIC_STEPS) * end) / length : 0;
