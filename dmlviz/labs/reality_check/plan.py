@@ -1,10 +1,12 @@
 """The trials of the lab: search, then final runs, then the baseline as papers ran it."""
 
 import math
+import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,62 +62,19 @@ class Contestant:
 
 
 LEARNING_RATE = Dimension("learning_rate", 3e-4, 3e-2, 4e-3, log=True)
-WEIGHTS_RATE = Dimension("loss_learning_rate", 1e-3, 1.0, 4e-3, log=True)
-_SCALE = Dimension("scale", 1, 64, 20, log=True)
-_MS = (Dimension("beta", 10, 100, 50, log=True), Dimension("base", 0, 0.9, 0.5))
-_TWO_MARGINS = (Dimension("margin", 0.3, 2, 1), Dimension("pos_margin", 0, 0.4, 0))  # unit vectors are 2 apart at most
 
-CONTRASTIVE = Contestant("contrastive", "Contrastive", 2006, "contrastive_linear", _TWO_MARGINS)
-TRIPLET = Contestant("triplet", "Triplet", 2009, "triplet", (Dimension("margin", 0.02, 0.6, 0.2),))
-NT_XENT = Contestant("nt_xent", "NT-Xent", 2018, "nt_xent", (Dimension("temperature", 0.02, 0.5, 0.1, log=True),))
-ARCFACE = Contestant("arcface", "ArcFace", 2019, "arcface", (Dimension("margin", 0, 1.5, 0.5), _SCALE, WEIGHTS_RATE))
 
-CONTESTANTS = (
-    CONTRASTIVE,
-    TRIPLET,
-    NT_XENT,
-    Contestant("proxy_nca", "ProxyNCA", 2017, "proxy_nca", (Dimension("scale", 1, 12, 3, log=True), WEIGHTS_RATE)),
-    Contestant(
-        "margin",
-        "Margin",
-        2017,
-        "margin",
-        (Dimension("alpha", 0.02, 0.5, 0.2), Dimension("beta", 0.6, 1.4, 1.2), WEIGHTS_RATE),
-    ),
-    Contestant("n_softmax", "N. Softmax", 2017, "normalized_softmax", (_SCALE, WEIGHTS_RATE)),
-    Contestant("cosface", "CosFace", 2018, "cosface", (Dimension("margin", 0, 0.5, 0.35), _SCALE, WEIGHTS_RATE)),
-    ARCFACE,
-    Contestant("fastap", "FastAP", 2019, "fastap", (Dimension("bins", 2, 50, 10, log=True, whole=True),)),
-    Contestant(
-        "snr", "SNR", 2019, "snr_contrastive", (*_TWO_MARGINS, Dimension("regularizer", 1e-4, 1, 0.1, log=True))
-    ),
-    Contestant(
-        "ms", "MS", 2019, "multi_similarity", (Dimension("alpha", 0.05, 20, 2, log=True), *_MS), {"miner": None}
-    ),
-    Contestant(
-        "ms_miner",
-        "MS+Miner",
-        2019,
-        "multi_similarity",
-        (Dimension("alpha", 0.5, 20, 2, log=True), *_MS, Dimension("epsilon", 0, 0.5, 0.1)),
-        {"miner": "multi_similarity"},
-    ),
-    Contestant(
-        "soft_triple",
-        "SoftTriple",
-        2019,
-        "soft_triple",
-        (
-            Dimension("la", 1, 64, 20, log=True),
-            Dimension("gamma", 0.02, 1, 0.1, log=True),
-            Dimension("centers", 1, 5, 2, whole=True),
-            WEIGHTS_RATE,
-        ),
-    ),
-)
+def _contestant(
+    key: str, *, space: Sequence[Mapping[str, Any]], fixed: Mapping[str, Any] | None = None, **more: Any
+) -> Contestant:
+    changes = {name: value or None for name, value in (fixed or {}).items()}
+    return Contestant(key=key, space=tuple(Dimension(**one) for one in space), fixed=changes, **more)
+
+
+_TABLES = tomllib.loads(Path(__file__).with_name("contestants.toml").read_text(encoding="utf-8"))
+CONTESTANTS = tuple(_contestant(key, **fields) for key, fields in _TABLES.items())
 BY_KEY = {contestant.key: contestant for contestant in CONTESTANTS}
-
-
+CONTRASTIVE, TRIPLET, NT_XENT, ARCFACE = (BY_KEY[key] for key in ("contrastive", "triplet", "nt_xent", "arcface"))
 QUICK_CONTESTANTS = (CONTRASTIVE, TRIPLET, NT_XENT, ARCFACE)
 TRIALS: dict[Size, int] = {"quick": 4, "full": 50}  # of the search, for each loss
 SEEDS: dict[Size, int] = {"quick": 2, "full": 10}  # of the final runs
