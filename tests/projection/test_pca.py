@@ -85,13 +85,6 @@ def test_epochs_of_different_spaces_have_no_joint_pca():
         LinearProjection.joint_pca([np.zeros((3, 4)), np.zeros((3, 5))], (1, 2))
 
 
-def test_the_plane_is_drawn_as_it_is():
-    points = np.random.default_rng(0).standard_normal((9, 2)).astype(np.float32)
-    drawn = project(points, ProjectionConfig(method="plane"))
-    assert (drawn.coordinates == points).all()
-    assert sum(drawn.explained) == pytest.approx(1)
-
-
 @pytest.mark.parametrize(("dimension", "dims"), [(1, 2), (2, 3), (3, 3)])
 def test_the_plane_fills_up_with_zeros(dimension, dims):
     points = np.random.default_rng(0).standard_normal((9, dimension)).astype(np.float32)
