@@ -92,7 +92,7 @@ PARTS: dict[str, tuple[Callable[[], Any], bool]] = {  # and whether it needs the
     **{f"net {name}": (lambda name=name: _net(name).detach(), False) for name in nets.NETS},
     **{f"sampler {name}": (lambda name=name: _sampler(name), False) for name in SAMPLERS},
     "metrics": (lambda: [*metrics.evaluate(X, Y).values()], False),
-    "train": (lambda: _train(augmentation={"shift": 0.1}, projection_dim=8), False),
+    "train": (lambda: _train(augmentation={"shift": 0.1}, projection_dim=8, optimizer="sgd"), False),
     "train offline": (lambda: _train(loss="triplet", miner="offline_hard"), False),
     "estimator": (_learner, False),
     "pca": (lambda: _map("pca"), False),

@@ -39,6 +39,6 @@ def register_missing() -> None:
         if not isinstance(error, ModuleNotFoundError) or error.name != "torchvision":
             state = f"does not fit torch {torch.__version__} ({one_line(str(error), 120)})"
         raise UserError(
-            f"This net, or augmentation, is torchvision's, which {state}: pip install 'dmlviz[torchvision]', or the "
+            f"This net is torchvision's, which {state}: pip install 'dmlviz[torchvision]', or the "
             "torchvision of your torch."
         ) from None

@@ -1,5 +1,6 @@
 """Images, or their features, on a device with their labels, normalized when they are needed."""
 
+import math
 from collections.abc import Mapping
 from copy import copy
 from typing import Self
@@ -12,69 +13,98 @@ from torch import Tensor, nn
 from dmlviz.catalog.datasets import AUGMENTATION, DATASETS
 from dmlviz.data import Dataset, Split
 
-MAX_DRAWS = 64  # random draws a batch; images of larger batches share them, as one transform of one image costs 0.2 ms
+# The hue turns about the gray axis of the linear YIQ space, which keeps the luminance of a pixel.
+_YIQ = np.array([[0.299, 0.587, 0.114], [0.5959, -0.2746, -0.3213], [0.2115, -0.5227, 0.3112]], np.float32)
 
 
 class Augmentation:
-    """Changes the images of a batch at random; equal seeds change equal batches alike.
+    """Changes the images of a batch at random, each by draws of its own; equal seeds change equal batches alike.
 
-    torchvision's transforms draw once a call. So a batch is split at random into at most MAX_DRAWS groups, each with a
-    draw of its own. torch's global random state stays untouched.
+    Crop, shift and rotation are one bilinear sampling of the batch.
 
     Args:
         strengths: Strengths by name, see `dmlviz.catalog.datasets`.
-        size: Side of the images in pixels.
         background: Value of pixels that a shift or a rotation uncovers, from 0 (black) to 1.
-        color: Whether the images have three channels.
         seed: Seed of the random numbers.
     """
 
-    def __init__(self, strengths: Mapping[str, float], *, size: int, background: float, color: bool, seed: int) -> None:
-        self._transform = _transform(strengths, size, background, color)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self._state = torch.get_rng_state()
+    def __init__(self, strengths: Mapping[str, float], *, background: float, seed: int) -> None:
+        self._strengths = AUGMENTATION.with_defaults(strengths)
+        self._background = background
+        self._generator = torch.Generator().manual_seed(seed)
 
     def __call__(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c h w"]:
         """Return the changed images; values lie from 0 to 1, before and after."""
-        result = torch.empty_like(images)
-        with torch.random.fork_rng(devices=[]):
-            torch.set_rng_state(self._state)
-            for rows in torch.randperm(len(images)).tensor_split(min(len(images), MAX_DRAWS)):
-                result[rows] = self._transform(images[rows])
-            self._state = torch.get_rng_state()
-        return result
+        strengths = self._strengths
+        if strengths["flip"]:
+            mirrored = self._draw(images, 0, 1) < strengths["flip"]
+            images = torch.where(mirrored, images.flip(-1), images)
+        if strengths["crop"] or strengths["shift"] or strengths["rotate"]:
+            images = self._sample(images)
+        if strengths["jitter"] or strengths["hue"]:
+            images = self._recolor(images)
+        return self._erase(images) if strengths["erase"] else images
 
     def pixels(self, images: Tensor) -> Tensor:
         """Return changed pixels (uint8 n × h × w × c, before and after)."""
         changed = self(images.permute(0, 3, 1, 2).float().div_(255))
-        return changed.mul_(255).round_().byte().permute(0, 2, 3, 1).contiguous()
+        return changed.mul(255).round_().byte().permute(0, 2, 3, 1).contiguous()
 
+    def _draw(self, images: Tensor, low: float, high: float) -> Float[Tensor, "n 1 1 1"]:
+        """Return a uniform number for each image."""
+        drawn = torch.empty(len(images), 1, 1, 1, dtype=torch.float32, device="cpu")
+        return drawn.uniform_(low, high, generator=self._generator).to(images.device)
 
-def _transform(strengths: Mapping[str, float], size: int, background: float, color: bool) -> nn.Module:
-    from dmlviz.nets.torchvision_operators import register_missing
+    def _sample(self, images: Float[Tensor, "n c s s"]) -> Tensor:
+        """Crop, then rotate and shift, in coordinates from -1 to 1, the edges of an image."""
+        crop, narrow = self._strengths["crop"], math.log(1 - self._strengths["ratio"])
+        rotate, size = math.radians(self._strengths["rotate"]), images.shape[-1]
+        shift = size * self._strengths["shift"]  # by whole pixels, so that a shift alone blurs nothing
+        x = (torch.arange(size, dtype=images.dtype, device=images.device) * 2 + 1) / size - 1
+        right, down = (self._draw(images, -shift, shift).round_() * 2 / size for _ in range(2))
+        x, y = x - right, x.view(-1, 1) - down
+        angle = self._draw(images, -rotate, rotate)
+        x, y = angle.cos() * x + angle.sin() * y, angle.cos() * y - angle.sin() * x
+        covered = (1 - torch.maximum(x.abs(), y.abs())).mul_(size / 2).add_(0.5).clamp_(0, 1)
+        if crop:
+            area, shape = 1 - self._draw(images, 0, crop), self._draw(images, narrow, -narrow).exp()
+            width, height = (area * shape).sqrt_().clamp_(max=1), (area / shape).sqrt_().clamp_(max=1)
+            x = x * width + self._draw(images, -1, 1) * (1 - width)
+            y = y * height + self._draw(images, -1, 1) * (1 - height)
+        grid = torch.stack([x, y], dim=-1).squeeze(1)
+        images = nn.functional.grid_sample(images, grid, padding_mode="border", align_corners=False)
+        return images.sub_(self._background).mul_(covered).add_(self._background)
 
-    register_missing()
-    from torchvision.transforms import v2
+    def _recolor(self, images: Tensor) -> Tensor:
+        """Change brightness, contrast and, in color, saturation and hue: one linear map of the colors of an image."""
+        jitter, hue = self._strengths["jitter"], self._strengths["hue"]
+        light, contrast, saturation = (self._draw(images, max(0, 1 - jitter), 1 + jitter) for _ in range(3))
+        if images.shape[1] == 1:
+            mean = images.mean((-1, -2), keepdim=True)
+            return torch.lerp(mean, images, contrast).mul_(light).clamp_(0, 1)
+        yiq = torch.from_numpy(_YIQ).to(images.device)
+        angle = self._draw(images, -hue, hue).view(-1) * 2 * math.pi
+        turn = torch.eye(3, dtype=images.dtype, device=images.device).repeat(len(images), 1, 1)
+        turn[:, 1:, 1:] = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()], dim=1).view(-1, 2, 2)
+        turn[:, 1:] *= saturation[:, 0]
+        colors = (yiq.inverse() @ turn @ yiq) @ images.flatten(2)
+        mean = (yiq[0] @ images.flatten(2)).mean(-1).view(-1, 1, 1)
+        return torch.lerp(mean, colors, contrast[:, 0]).mul_(light[:, 0]).clamp_(0, 1).view_as(images)
 
-    steps: list[nn.Module] = []
-    strengths = AUGMENTATION.with_defaults(strengths)
-    if strengths["flip"]:
-        steps.append(v2.RandomHorizontalFlip(strengths["flip"]))
-    if strengths["crop"]:
-        narrow = 1 - strengths["ratio"]
-        steps.append(v2.RandomResizedCrop(size, (1 - strengths["crop"], 1.0), (narrow, 1 / narrow), antialias=True))
-    shift, rotate = strengths["shift"], strengths["rotate"]
-    if shift or rotate:
-        bilinear = v2.InterpolationMode.BILINEAR
-        steps.append(v2.RandomAffine(rotate, (shift, shift), interpolation=bilinear, fill=background))
-    jitter, hue = strengths["jitter"], strengths["hue"]
-    if jitter or hue:
-        steps.append(v2.ColorJitter(jitter or None, jitter or None, (jitter or None) if color else None, hue or None))
-    if erase := strengths["erase"]:
-        steps.append(v2.RandomErasing(0.5, scale=(min(0.02, erase), erase), value=background))
-    transform: nn.Module = v2.Compose(steps)
-    return transform
+    def _erase(self, images: Tensor) -> Tensor:
+        """Fill a rectangle of half of the images, up to the share of the area that is asked for."""
+        size, erase = images.shape[-1], self._strengths["erase"]
+        share, tall = (
+            self._draw(images, min(0.02, erase), erase),
+            self._draw(images, math.log(0.3), math.log(3.3)).exp(),
+        )
+        inside = self._draw(images, 0, 1) < 0.5
+        at = torch.arange(size, device=images.device)
+        for area, line in ((share * tall, at.view(-1, 1)), (share / tall, at)):
+            length = (area.sqrt() * size).round_().clamp_(max=size)
+            first = (self._draw(images, 0, 1) * (size - length + 1)).floor_()
+            inside = inside & (line >= first) & (line < first + length)
+        return torch.where(inside, self._background, images)
 
 
 class LabeledImages:

@@ -84,7 +84,7 @@ class Trainer:
         # Renumbered from 0, so that a loss has weights for the training classes only.
         self.labels = torch.from_numpy(np.searchsorted(config.train_classes, self.train_images.labels)).to(device)
         self.second_labels = self._second_labels(config, data.train, split.train)
-        self.augmentation = self._augmentation(config, data)
+        self.augmentation = self._augmentation(config)
         self.classes = np.array(config.train_classes)
         self.precision = Precision(device, config.mixed_precision)
         net = self._untrained_net(config, data)
@@ -155,13 +155,11 @@ class Trainer:
         return torch.from_numpy(numbers).to(self.device)
 
     @staticmethod
-    def _augmentation(config: TrainConfig, data: Dataset) -> Augmentation | None:
+    def _augmentation(config: TrainConfig) -> Augmentation | None:
         if not config.augmentation:
             return None
         background = float(DATASETS[config.dataset].dark_on_light)
-        return Augmentation(
-            config.augmentation, size=data.size, background=background, color=data.channels == 3, seed=config.seed
-        )
+        return Augmentation(config.augmentation, background=background, seed=config.seed)
 
     def train_step(self, step: int, record: bool = False) -> StepStats:
         """Train on one batch; skip the update if the loss is not finite.

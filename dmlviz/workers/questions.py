@@ -112,11 +112,7 @@ def augmented(question: dict[str, Any], data_root: Path | None) -> dict[str, Any
     """Change images (n × s × s × channels, from 0 to 255) as a training does, each by a draw of its own."""
     images = np.array(question["images"], np.uint8)
     augmentation = Augmentation(
-        question["strengths"],
-        size=images.shape[1],
-        background=float(DATASETS[question["dataset"]].dark_on_light),
-        color=images.shape[3] == 3,
-        seed=0,
+        question["strengths"], background=float(DATASETS[question["dataset"]].dark_on_light), seed=0
     )
     return {"images": augmentation.pixels(torch.from_numpy(images)).tolist()}
 

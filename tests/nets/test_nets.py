@@ -11,7 +11,6 @@ from dmlviz.errors import UserError
 from dmlviz.integrations import prepare_import
 from dmlviz.nets import NETS, backbones, build
 from dmlviz.nets.models import PooledPReLU, registry
-from dmlviz.training.labeled_images import Augmentation
 
 QUICK = [name for name in NETS if name != "resnet18"]
 
@@ -157,7 +156,6 @@ def test_without_a_torchvision_that_fits_only_what_is_its_own_is_refused(monkeyp
     assert build("small", embedding_dim=2)(torch.zeros(1, 1, 28, 28)).shape == (1, 2)
     for use in (
         lambda: build("resnet18", embedding_dim=2),
-        lambda: Augmentation({"crop": 0.5}, size=28, background=0.0, color=False, seed=0),
         lambda: backbones.download_weights(BACKBONES["resnet18"]),
     ):
         with pytest.raises(UserError, match=rf"{says}.*: pip install 'dmlviz\[torchvision\]'"):

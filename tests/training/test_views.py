@@ -1,6 +1,9 @@
 """Augmentation, views and training without labels."""
 
+import math
 from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -13,10 +16,11 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split
 from dmlviz.errors import UserError
 from dmlviz.metrics.probes import PROBES, knn_probe_accuracy
+from dmlviz.nets.torchvision_operators import register_missing
 from dmlviz.training.batch_record import BatchRecord, recorded_steps
 from dmlviz.training.batch_terms import batch_terms
 from dmlviz.training.events import Finished, Snapshot
-from dmlviz.training.labeled_images import MAX_DRAWS, Augmentation
+from dmlviz.training.labeled_images import Augmentation
 from dmlviz.training.loop import train
 from dmlviz.training.trainer import Trainer
 from dmlviz.training.tuple_difficulty import classify_tuples
@@ -24,8 +28,8 @@ from dmlviz.training.tuple_difficulty import classify_tuples
 UNLABELED = {"use_labels": False, "batch_size": 20, "steps": 3}
 
 
-def augmentation(seed: int = 0, color: bool = False, size: int = 12, **strengths: float) -> Augmentation:
-    return Augmentation(strengths, size=size, background=0.0, color=color, seed=seed)
+def augmentation(seed: int = 0, **strengths: float) -> Augmentation:
+    return Augmentation(strengths, background=0.0, seed=seed)
 
 
 @pytest.mark.slow
@@ -34,25 +38,50 @@ def augmentation(seed: int = 0, color: bool = False, size: int = 12, **strengths
 def test_each_strength_changes_pictures_alike_for_equal_seeds(name: str, channels: int) -> None:
     if name == "hue" and channels == 1:
         pytest.skip("refused: see below")
-    images = torch.rand(MAX_DRAWS + 6, channels, 12, 12, generator=torch.Generator().manual_seed(0))
+    images = torch.rand(70, channels, 12, 12, generator=torch.Generator().manual_seed(0))
     before = torch.get_rng_state()
-    first, again, other = (augmentation(seed, channels == 3, **{name: 0.4})(images) for seed in (0, 0, 1))
+    first, again, other = (augmentation(seed, **{name: 0.4})(images) for seed in (0, 0, 1))
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert first.shape == images.shape
     assert 0 <= first.min() <= first.max() <= 1
-    drawn = augmentation(0, channels == 3, **{name: 0.4})
+    drawn = augmentation(0, **{name: 0.4})
     assert not torch.equal(drawn(images), drawn(images))  # differently every time
     one = images[:, :, :1, :1]
-    assert augmentation(0, channels == 3, size=1, **{name: 0.4})(one).shape == one.shape
+    assert augmentation(0, **{name: 0.4})(one).shape == one.shape
 
 
 def test_a_flip_mirrors_left_to_right_the_share_that_was_asked_for() -> None:
-    images = torch.rand(MAX_DRAWS, 1, 12, 12)
+    images = torch.rand(70, 1, 12, 12)
     assert torch.equal(augmentation(0, flip=1.0)(images), images.flip(-1))
     mirrored = sum(torch.equal(a, b.flip(-1)) for a, b in zip(augmentation(0, flip=0.5)(images), images, strict=True))
-    assert 0.3 * MAX_DRAWS < mirrored < 0.7 * MAX_DRAWS
+    assert 0.3 * 70 < mirrored < 0.7 * 70
+
+
+def test_a_shift_and_a_rotation_are_those_of_torchvision(monkeypatch) -> None:
+    if find_spec("torchvision") is None:
+        pytest.skip("torchvision is not installed")
+    register_missing()
+    functional = import_module("torchvision.transforms.v2.functional")
+    images = torch.rand(1, 3, 20, 20, generator=torch.Generator().manual_seed(0))
+    for right, down, degrees in ((3, -2, 0.0), (0, 0, 90.0), (0, 0, -30.0)):
+        draws = iter([right, down, math.radians(degrees)])
+        changed = augmentation(shift=0.2, rotate=90)
+        monkeypatch.setattr(changed, "_draw", lambda images, *_, draws=draws: torch.full((1, 1, 1, 1), next(draws)))
+        expected = functional.affine(images, degrees, [right, down], 1.0, [0.0], functional.InterpolationMode.BILINEAR)
+        inside = slice(6, -6) if degrees == -30 else slice(None)  # at a slanted edge each blends in its own way
+        torch.testing.assert_close(
+            changed(images)[..., inside, inside], expected[..., inside, inside], atol=1e-5, rtol=0
+        )
+
+
+def test_colors_keep_their_gray_under_a_hue_and_their_mean_under_a_contrast() -> None:
+    images = torch.rand(8, 3, 12, 12, generator=torch.Generator().manual_seed(0)) * 0.2 + 0.4
+    luminance = torch.tensor([0.299, 0.587, 0.114]).view(3, 1, 1)
+    torch.testing.assert_close((augmentation(0, hue=0.2)(images) * luminance).sum(1), (images * luminance).sum(1))
+    gray = images[:, :1].expand(-1, 3, -1, -1)
+    torch.testing.assert_close(augmentation(0, jitter=0.3)(gray)[:, :1], augmentation(0, jitter=0.3)(gray)[:, 1:2])
 
 
 def test_the_ratio_says_how_far_a_crop_is_stretched() -> None:

@@ -1,4 +1,4 @@
-// Random changes of gray images, as dmlviz/training/labeled_images.py has them of torchvision. Pure: no DOM.
+// Random changes of gray images, as dmlviz/training/labeled_images.py makes them. Pure: no DOM.
 
 /** Strengths by the names of dmlviz/catalog/specs.toml; one that is missing is 0. */
 export type Strengths = Record<string, number>;
@@ -22,7 +22,7 @@ export function augment(
   const [left, top] = [between(0, 1 - w) - (1 - w) / 2, between(0, 1 - h) - (1 - h) / 2];
   const angle = (between(-rotate, rotate) * Math.PI) / 180;
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-  const [dx, dy] = [between(-shift, shift) * size, between(-shift, shift) * size];
+  const [dx, dy] = [0, 0].map(() => Math.round(between(-shift, shift) * size));
   const [light, contrast] = [between(1 - jitter, 1 + jitter), between(1 - jitter, 1 + jitter)];
   const middle = (size - 1) / 2;
   const at = (x: number, y: number) =>
