@@ -18,7 +18,7 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.trash import CLEANING_FOLDER
 from dmlviz.storage.files import read_json
 
-VERSION = 4  # of the search and its files; findings of another version are not shown
+VERSION = 5  # of the search and its files; findings of another version are not shown
 
 
 class CleaningRecord(JobRecord[CleaningProgress, CleaningFinished, CleanOrder]):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.measures import Disagreement, outlier_ratios, outliers, suspects
 from dmlviz.data.corrections import Corrections
+from dmlviz.ops.training_dynamics import TrainingDynamics
 from dmlviz.storage.csv_table import write_csv
 from dmlviz.storage.files import atomic_write
 from dmlviz.storage.text import counted
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from dmlviz.runs.run import Run
 
 
-Kind = Literal["suspect", "duplicate", "leak", "outlier"]
+Kind = Literal["suspect", "ambiguous", "duplicate", "leak", "outlier"]
 TRAINING_IMAGE = "training image"
 
 
@@ -45,6 +46,24 @@ class ReviewRow(FindingRow):
     other_tile: int | None
 
 
+class Cell(TypedDict):
+    """The training images of a range of variability and of confidence over the training.
+
+    Attributes:
+        variability: Number of the range of `CELL_VARIABILITY`, from 0.
+        confidence: Number of the range of `CELL_CONFIDENCE`, from 0.
+        images: How many there are.
+        image: One of them.
+        tile: The number of its picture on the sheet.
+    """
+
+    variability: int
+    confidence: int
+    images: int
+    image: int
+    tile: NotRequired[int]
+
+
 class StoredFindings(TypedDict):
     """The content of `findings.json`; `tile` is the side of a tile of `PART.png`, `columns` the tiles in a row.
 
@@ -61,6 +80,7 @@ class StoredFindings(TypedDict):
     steps: list[int]
     noun: str
     notes: list[str]
+    cells: list[Cell]
     tile: int
     columns: int
 
@@ -73,8 +93,9 @@ class Finding:
         kind: The reason; "decided" where there is none but a person's decision.
         image: Index of the training image, or number of the row.
         label: Its class ID.
-        score: The share of neighbors that agree on another label; the difference of pixels, or the distance of two
-            vectors as a share of the usual; how many times as far as usual its neighbors are.
+        score: The share of neighbors that agree on another label; the variability over the training; the
+            difference of pixels, or the distance of two vectors as a share of the usual; how many times as far as
+            usual its neighbors are.
         reason: The same in words.
         suggestion: Another class ID, where its neighbors agree on one.
         other: The image that it is compared with: of the training images, or for a leak of the test images.
@@ -109,6 +130,7 @@ class Findings:
         rows: The findings, those of a kind together, the clearest first.
         noun: What is looked at: a training image; or of own vectors a row, a point or an image.
         notes: Sentences about what was not compared.
+        cells: How many training images were easy, ambiguous and hard to learn; none of own vectors.
     """
 
     run: str
@@ -120,6 +142,7 @@ class Findings:
     rows: tuple[Finding, ...] = field(repr=False)
     noun: str = TRAINING_IMAGE
     notes: tuple[str, ...] = ()
+    cells: tuple[Cell, ...] = ()
 
     @property
     def about(self) -> str:
@@ -199,6 +222,7 @@ def findings_of(run: "Run", stored: StoredFindings) -> Findings:
         rows=tuple(_finding(**row) for row in stored["rows"]),
         noun=stored["noun"],
         notes=tuple(stored["notes"]),
+        cells=tuple(stored["cells"]),
     )
 
 
@@ -219,6 +243,8 @@ MEASURED = 250  # images on which the recall is measured
 MAX_LISTED = 400  # findings of a kind
 FAR = 2.0  # times the median distance to the neighbors
 MOST_OUTLIERS = 0.01  # of all images
+AMBIGUOUS = 0.25  # variability
+CELL_CONFIDENCE, CELL_VARIABILITY = 0.1, 0.05
 
 
 def say(go_on: Progress, words: str, share: float) -> None:
@@ -249,6 +275,37 @@ def suspect_rows(
             reason=f"{support:.0%} of its neighbors{when} are {classes[other]}",
             suggestion=other,
         )
+
+
+def ambiguous_rows(
+    items: np.ndarray, labels: np.ndarray, dynamics: TrainingDynamics, suggestions: np.ndarray
+) -> Iterator[Finding]:
+    """Return the images whose neighbors changed most over the training; `suggestions` are other class IDs (n)."""
+    variability = np.nan_to_num(dynamics.variability)
+    order = np.argsort(-variability, kind="stable")
+    for row in order[variability[order] >= AMBIGUOUS][:MAX_LISTED].tolist():
+        times = int(dynamics.forgotten[row])
+        forgotten = "" if not times else f"; forgotten {'once' if times == 1 else f'{times} times'}"
+        yield Finding(
+            kind="ambiguous",
+            image=int(items[row]),
+            label=int(labels[row]),
+            score=float(variability[row]),
+            reason=f"{dynamics.confidence[row]:.0%} of its neighbors have its label on average, with a deviation of "
+            f"{variability[row]:.0%} over the training{forgotten}",
+            suggestion=int(suggestions[row]) if suggestions[row] != labels[row] else None,
+        )
+
+
+def dynamics_cells(items: np.ndarray, dynamics: TrainingDynamics) -> Iterator[Cell]:
+    """Return how many images there are of each variability and confidence, with one in the middle of them."""
+    known = np.flatnonzero(np.isfinite(dynamics.confidence))
+    sides = ((dynamics.variability, CELL_VARIABILITY), (dynamics.confidence, CELL_CONFIDENCE))
+    column, row = (np.minimum(values[known] / side + 1e-9, 9).astype(int) for values, side in sides)
+    for cell in np.unique(10 * row + column).tolist():
+        members = known[10 * row + column == cell]
+        middle = int(items[members[len(members) // 2]])
+        yield Cell(variability=cell % 10, confidence=cell // 10, images=len(members), image=middle)
 
 
 def outlier_rows(items: np.ndarray, labels: np.ndarray, distances: np.ndarray) -> Iterator[Finding]:

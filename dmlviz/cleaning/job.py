@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from dmlviz.cleaning.decisions import CleaningRecord
-from dmlviz.cleaning.findings import TRAINING_IMAGE, Findings, ReviewRow, StoredFindings
+from dmlviz.cleaning.findings import TRAINING_IMAGE, Cell, Findings, ReviewRow, StoredFindings
 from dmlviz.cleaning.search import find
 from dmlviz.cleaning.vector_search import pictures_of_vectors
 from dmlviz.data import data_root as resolved_root
@@ -69,6 +69,7 @@ def _write(folder: Path, root: Path, part: int, findings: Findings) -> None:
         steps=list(findings.steps),
         noun=findings.noun,
         notes=list(findings.notes),
+        cells=[Cell(**cell, tile=places[False, cell["image"]]) for cell in findings.cells],
         tile=0 if images is None else tile_side(images[False]),
         columns=COLUMNS,
     )
@@ -86,6 +87,6 @@ def _images(findings: Findings, root: Path) -> dict[bool, np.ndarray] | None:
 
 def pictures_of(findings: Findings) -> list[tuple[bool, int]]:
     """Return every picture of a review sheet once: whether it is a test image, and its index."""
-    own = {(False, row.image) for row in findings.rows}
+    own = {(False, row["image"]) for row in findings.cells} | {(False, row.image) for row in findings.rows}
     others = {(row.kind == "leak", row.other) for row in findings.rows if row.other is not None}
     return sorted(own | others)

@@ -81,11 +81,11 @@ def suspects(disagreement: Disagreement, least: float = 0.5) -> np.ndarray:
         least: The least share of neighbors with another label.
 
     Returns:
-        Indices, those first whose neighbors agree most on one other label, then by index.
+        Indices, those first of whose neighbors the fewest carry their label, then by the support of the other one.
     """
     share, support = disagreement.share, disagreement.support
     rows = np.flatnonzero((share >= least) & (support > 1 - share) & disagreement.compared)
-    return rows[np.lexsort((rows, -share[rows], -support[rows]))]
+    return rows[np.lexsort((rows, -support[rows], -share[rows]))]
 
 
 def outlier_ratios(distances: np.ndarray) -> np.ndarray:

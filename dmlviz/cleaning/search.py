@@ -16,6 +16,8 @@ from dmlviz.cleaning.findings import (
     Findings,
     K,
     Progress,
+    ambiguous_rows,
+    dynamics_cells,
     outlier_rows,
     say,
     suspect_rows,
@@ -26,6 +28,7 @@ from dmlviz.data import Dataset, data_root, load
 from dmlviz.data.corrections import corrected
 from dmlviz.errors import UserError
 from dmlviz.ops.neighbor_index import NeighborIndex, NeighborTable
+from dmlviz.ops.training_dynamics import spread, training_dynamics
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.training.validation_split import split_training_images
@@ -87,9 +90,13 @@ def find(
     nets = min(MAX_NETS, max(2, MAX_EMBEDDED // len(rows)))
     steps, last = spread(run.checkpoint_steps, nets), run.end_step or 0
 
-    def found(among: np.ndarray, tables: list[NeighborTable], rest: list[Finding]) -> Findings:
+    def found(among: np.ndarray, tables: list[NeighborTable], rest: list[Finding], whole: bool = True) -> Findings:
         labels = dataset.train.labels[among]
-        disagreement = label_disagreement([table.indices[:, :K] for table in tables], labels)
+        neighbors = [table.indices[:, :K] for table in tables]
+        disagreement = label_disagreement(neighbors, labels)
+        learned = [near for near, step in zip(neighbors, (*steps, None), strict=True) if step not in (0, last)]
+        dynamics = training_dynamics(learned, labels) if whole else None
+        others = () if dynamics is None else ambiguous_rows(among, labels, dynamics, disagreement.suggestion)
         return Findings(
             run=run.id,
             dataset=run.config.dataset,
@@ -97,13 +104,14 @@ def find(
             uncompared=int((~disagreement.compared).sum()),
             steps=(*steps, last),
             recall=min(table.recall for table in tables),
-            rows=(*suspect_rows(among, labels, dataset.classes, disagreement, " over the training"), *rest),
+            rows=(*suspect_rows(among, labels, dataset.classes, disagreement, " over the training"), *others, *rest),
+            cells=() if dynamics is None else tuple(dynamics_cells(among, dynamics)),
         )
 
     if on_first is not None and len(rows) > 2 * FIRST_LOOK:
         few = np.sort(np.random.default_rng(0).choice(rows, FIRST_LOOK, replace=False))
         tables, _ = _by_nets(run, dataset.train.images[few], steps, _part(go_on, 0, FIRST_SHARE))
-        on_first(found(few, tables, []))
+        on_first(found(few, tables, [], whole=False))
     images, test = dataset.train.images[rows], dataset.test.first(MAX_TEST)
     tables, index = _by_nets(run, images, steps, _part(go_on, FIRST_SHARE, 0.9))
     near = tables[-1]
@@ -136,17 +144,6 @@ def _by_nets(
 def _part(go_on: Progress, begin: float, end: float) -> Progress:
     """Return the progress of a part of the work, which takes it from one share to another."""
     return lambda words, share: go_on(words, begin + share * (end - begin))
-
-
-def spread(steps: list[int], most: int) -> list[int]:
-    """Return at most so many of the steps, evenly spread, the first and the last among them.
-
-    Examples:
-        >>> spread([0, 5, 9, 14, 20], 3), spread([], 3), spread([4], 3)
-        ([0, 9, 20], [], [4])
-    """
-    places = np.linspace(0, len(steps) - 1, min(most, len(steps))).round().astype(int)
-    return [steps[place] for place in places.tolist()]
 
 
 def embed_in_chunks(

@@ -24,6 +24,7 @@ from dmlviz.runs.store import Runs, runs_folder
 app = single_command_app()
 KINDS = {
     "suspect": "suspect labels",
+    "ambiguous": "ambiguous over the training",
     "duplicate": "near duplicates",
     "leak": "leaks between training and test images",
     "outlier": "outliers",

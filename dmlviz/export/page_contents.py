@@ -17,7 +17,7 @@ from dmlviz.export.contents import RunExport
 from dmlviz.runs.example_item import example_item
 from dmlviz.runs.neighbor_table import by_index
 from dmlviz.runs.per_query import per_query_bytes
-from dmlviz.runs.point_values import POINT_MEASURES, has_point_values, point_values
+from dmlviz.runs.point_values import point_measures, point_values
 from dmlviz.runs.run import LIVE, EventLogDir, Run
 from dmlviz.storage.run_schema.events import EndEvent, FrameMeta, ReplayEvent, RunEvent, frames_of
 
@@ -211,10 +211,9 @@ def _files(export: RunExport) -> dict[str, Packed]:
     if by_index(run):
         return {}
     content: dict[str, bytes] = {}
-    if has_point_values(run, projection):
-        for measure in POINT_MEASURES:
-            address = f"values/{LIVE if projection is None else projection.id}/{measure}.f32"
-            content[address] = point_values(run, projection, measure).astype("<f4").tobytes()
+    for measure in point_measures(run, projection):
+        address = f"values/{LIVE if projection is None else projection.id}/{measure}.f32"
+        content[address] = point_values(run, projection, measure).astype("<f4").tobytes()
     if projection is None and run.metrics:
         content["per_query.bin"] = per_query_bytes(run, None)
     if projection is None:

@@ -10,10 +10,11 @@ from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.figures.data import class_name
 from dmlviz.figures.palette import named_colors
-from dmlviz.runs.point_values import NEIGHBORS, POINT_MEASURES, has_point_values, point_values
+from dmlviz.runs.point_values import NEIGHBORS, POINT_MEASURES, point_measures, point_values
 
 COLORS = ("class", "error", *POINT_MEASURES)
 RAMP = ("#abadb1", "#cc9b66", "#e9891f", "#b24c20", "#7a1020")  # as on the page: from what is usual to what stands out
+UNKNOWN = "#dcdde0"
 WRONG, MUTED = "#c81e3c", (135, 137, 143)  # as on the page
 ASIDE, ABOVE = -0.6, 0.42  # radians: from where the page first sees three dimensions
 
@@ -47,16 +48,23 @@ def groups(export: RunExport) -> Groups:
         raise UserError(
             f"Films and figures are colored by {', '.join(COLORS)}; got {name[:40]!r}: choose one of these."
         )
-    if not has_point_values(export.run, export.projection):
+    if name not in point_measures(export.run, export.projection):
         raise UserError(f"This map has no values of {name}: choose another color, or the map of the end.")
     values = np.asarray(point_values(export.run, export.projection, name), float)
     if name == "faithfulness":
         kept = np.clip(np.rint(values * NEIGHBORS), 0, NEIGHBORS)
         names = tuple(f"{low} to {low + 2} of {NEIGHBORS} neighbors kept" for low in (8, 6, 4, 2, 0))
         return Groups((4 - np.clip((kept - 1) // 2, 0, 4)).astype(int), names, [*RAMP])
-    edges = np.linspace(0, float(np.percentile(values, 99)), len(RAMP) + 1)
-    names = tuple(f"{low:.2g} to {high:.2g} from the class center" for low, high in pairwise(edges))
-    return Groups(np.clip(np.searchsorted(edges[1:-1], values), 0, len(RAMP) - 1), names, [*RAMP])
+    known = np.isfinite(values)
+    most = 1.0 if name == "confidence" else float(np.percentile(values[known], 99)) or 1.0
+    edges = np.linspace(0, most, len(RAMP) + 1)
+    words = {"center": "from the class center", "forgotten": "times forgotten"}.get(name, name)
+    names = tuple(f"{low:.2g} to {high:.2g} {words}" for low, high in pairwise(edges))
+    of = np.clip(np.searchsorted(edges[1:-1], values), 0, len(RAMP) - 1)
+    colors = [*reversed(RAMP)] if name == "confidence" else [*RAMP]
+    if known.all():
+        return Groups(of, names, colors)
+    return Groups(np.where(known, of, len(RAMP)), (*names, f"{name} not known"), [*colors, UNKNOWN])
 
 
 def _pale(color: str) -> str:

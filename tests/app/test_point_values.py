@@ -22,8 +22,9 @@ from dmlviz.data import load
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
+from dmlviz.ops.training_dynamics import training_dynamics
 from dmlviz.runs.import_embeddings import import_embeddings
-from dmlviz.runs.point_values import distances_to_centers
+from dmlviz.runs.point_values import DYNAMICS, POINT_MEASURES, distances_to_centers, point_measures
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import LIVE
 from dmlviz.runs.store import Runs
@@ -39,7 +40,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(runs):
-    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=10, num_snapshots=2, eval_subset_size=100)
+    config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=12, num_snapshots=3, eval_subset_size=100)
     made = runs.create(config)
     for _ in train_and_record(made):
         pass
@@ -77,6 +78,24 @@ def test_at_an_epoch_only_tracked_images_have_values(runs, run):
     for measure in ("center", "faithfulness"):
         known = np.isfinite(numbers(run, projection, measure))
         assert (np.flatnonzero(known) == run.tracked_indices).all()
+
+
+def test_what_images_went_through_is_of_the_tracked_ones_and_needs_three_snapshots(runs, run):
+    tracked = np.asarray(run.tracked_indices)
+    neighbors = []
+    for step in run.embedded_steps[1:]:
+        embeddings, labels = run.embeddings_at(step)
+        apart = np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2) + 9 * np.eye(len(labels))
+        neighbors.append(apart.argsort(axis=1, kind="stable")[:, :10])
+    expected = training_dynamics(neighbors, labels)
+    for measure in DYNAMICS:
+        found = numbers(run, None, measure)
+        assert np.flatnonzero(np.isfinite(found)).tolist() == tracked.tolist()
+        np.testing.assert_allclose(found[tracked], getattr(expected, measure), atol=1e-6)
+    short = runs.create(run.config.replace(num_snapshots=1, steps=4))
+    for _ in train_and_record(short):
+        pass
+    assert point_measures(runs.get(short.id), None) == ("faithfulness", "center")
 
 
 def test_the_page_is_given_the_points_that_it_moves(runs, run, monkeypatch):
@@ -144,7 +163,7 @@ def test_a_projection_is_in_the_url():
     assert query == {"view": "tsne", "map.dims": "3", "map.seed": "4"}
     again = UIState.from_query(query)
     assert again.projection() == ui.projection() == ProjectionConfig(method="tsne", dims=3, seed=4)
-    assert set(COLOR_MODES) == {"class", "error", "faithfulness", "center"}
+    assert set(COLOR_MODES) == {"class", "error", *POINT_MEASURES}
 
 
 def test_restore_view_returns_to_the_previous_view():

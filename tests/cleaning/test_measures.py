@@ -44,7 +44,7 @@ def test_disagreement_counts_as_many_neighbors_as_the_class_has_others():
     listed = suspects(found).tolist()
     expected = {i for i in range(2, 40) if found.share[i] >= 0.5 and found.support[i] > 1 - found.share[i]}
     assert set(listed) == expected
-    ranked = [(-found.support[i], -found.share[i], i) for i in listed]
+    ranked = [(-found.share[i], -found.support[i], i) for i in listed]
     assert ranked == sorted(ranked)
 
 

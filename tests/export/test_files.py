@@ -216,7 +216,7 @@ def test_a_figure_has_the_colors_and_the_part_that_the_page_shows(color, of, run
 
 
 def test_what_no_figure_can_be_colored_by_is_said(run):
-    with pytest.raises(UserError, match="are colored by class, error, faithfulness, center; got 'column"):
+    with pytest.raises(UserError, match=r"are colored by class, error, .*forgotten; got 'column"):
         written("svg", RunExport(run, look=Look(color="column.age")))
 
 

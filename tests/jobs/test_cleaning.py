@@ -80,6 +80,8 @@ def test_suspects_among_the_first_images_come_before_the_rest(finished, tmp_path
     found = search.find(finished, tmp_path, lambda words, share: parts.append(bool(first)), first.append)
     assert (first[0].images, found.images) == (300, 1201)
     assert {row.kind for row in first[0].rows} <= {"suspect"}
+    assert first[0].cells == ()
+    assert sum(cell["images"] for cell in found.cells) == 1201
     assert True in parts
     assert False in parts
 

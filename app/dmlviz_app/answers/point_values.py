@@ -12,7 +12,7 @@ from dmlviz.data.corrections import as_trained
 from dmlviz.errors import UserError
 from dmlviz.runs.answers import Trajectory
 from dmlviz.runs.neighbor_table import by_index, stored_map_recall
-from dmlviz.runs.point_values import POINT_MEASURES, has_point_values, point_values
+from dmlviz.runs.point_values import point_measures, point_values
 from dmlviz.runs.run import LIVE, ProjectionRun, Run
 from dmlviz.storage.text import one_line
 from dmlviz.training.validation_split import split_training_images
@@ -34,7 +34,7 @@ def point_value_bytes(run: Run, projection: ProjectionRun | None, measure: str) 
         UnderWayError: While an index finds them.
         UserError: Before the end of the run, or of the projection.
     """
-    if measure not in POINT_MEASURES or not has_point_values(run, projection):
+    if measure not in point_measures(run, projection):
         raise UserError(f"{run.title} has no {one_line(measure, 20)} to color by yet.")
     if measure == "faithfulness" and projection is None and by_index(run):
         table, values = table_by_index(run), stored_map_recall(run)

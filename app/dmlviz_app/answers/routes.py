@@ -16,7 +16,7 @@ from dmlviz.figures.palette import PALETTE
 from dmlviz.runs.example_item import example_item
 from dmlviz.runs.neighbor_table import by_index
 from dmlviz.runs.per_query import is_at_hand, per_query_bytes
-from dmlviz.runs.point_values import has_point_values
+from dmlviz.runs.point_values import point_measures
 from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.files import is_run_id, read_json
 from dmlviz_app.answers import downloads, event_routes, gallery_routes, query_routes, sprites, thumbnails
@@ -193,7 +193,7 @@ async def values(request: Request) -> Response:
     projection = None if view == LIVE else run.projection(view)
     measure = request.path_params["measure"]
     many = run.labels is not None and len(run.labels) > CHEAP
-    if measure == "faithfulness" and projection is None and many and not by_index(run) and has_point_values(run, None):
+    if measure == "faithfulness" and projection is None and many and not by_index(run) and point_measures(run, None):
         name, path = computed_name(run, measure), str(run.path.resolve())
         return _binary(await computed_file(request, name, measure, run.id, run=path))
     return _binary(await asyncio.to_thread(point_value_bytes, run, projection, measure))

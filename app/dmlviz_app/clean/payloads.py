@@ -41,7 +41,7 @@ def findings(run: Run, services: Services) -> ReviewAnswer:
     stored = record.findings
     if stored is None:
         return answer
-    for name in ("part", "rows", "images", "uncompared", "recall", "steps", "noun", "notes"):
+    for name in ("part", "rows", "images", "uncompared", "recall", "steps", "noun", "notes", "cells"):
         answer[name] = stored[name]
     if stored["tile"]:
         answer["sheet"] = SpriteSheets(

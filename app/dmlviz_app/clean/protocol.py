@@ -4,7 +4,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from dmlviz.cleaning.findings import ReviewRow
+from dmlviz.cleaning.findings import Cell, ReviewRow
 from dmlviz.jobs.job import JobState
 from dmlviz_app.server.protocol import SpriteSheets
 
@@ -37,6 +37,7 @@ class ReviewAnswer(TypedDict):
     steps: NotRequired[list[int]]
     noun: NotRequired[str]
     notes: NotRequired[list[str]]
+    cells: NotRequired[list[Cell]]
     values: NotRequired[dict[str, str]]
     sheet: NotRequired[SpriteSheets]
 

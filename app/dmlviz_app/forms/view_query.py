@@ -41,6 +41,9 @@ COLOR_MODES = {
     "error": "Error",
     "faithfulness": "Faithfulness",
     "center": "Distance to class center",
+    "confidence": "Confidence over the training",
+    "variability": "Variability over the training",
+    "forgotten": "Times forgotten",
 }
 COLUMN = "column."  # before the name of a column that points are colored by
 PROJECTION_FIELDS = tuple(name for name in ProjectionConfig.model_fields if name not in ("method", "params", "subset"))

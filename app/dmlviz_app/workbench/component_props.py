@@ -12,7 +12,7 @@ from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting
 from dmlviz.config import TrainConfig
 from dmlviz.config.fields import ball_note
 from dmlviz.data.class_names import short_names, whole_names
-from dmlviz.runs.point_values import has_point_values
+from dmlviz.runs.point_values import point_measures
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
 from dmlviz_app.answers.protocol import ImageProps
 from dmlviz_app.answers.query import SAMPLES
@@ -77,7 +77,6 @@ def map_data(run_view: RunView) -> MapProps:
         "tracked": subset is None,
         "items": subset is not None,
         "nearest": run_view.complete,
-        "values": has_point_values(run_view.run, run_view.projection),
         "columns": run_view.columns,
     }
     data = MapProps(
@@ -86,6 +85,7 @@ def map_data(run_view: RunView) -> MapProps:
         **noun_props(run_view),
         title=run_view.run.title,
         kept=[name for name, is_available in available.items() if is_available],  # the map knows the addresses
+        measures=list(point_measures(run_view.run, run_view.projection)),
         picture=_picture(run_view),
     )
     if run_view.projection is not None and run_view.projection.config.follow:

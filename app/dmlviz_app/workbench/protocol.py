@@ -12,7 +12,7 @@ from dmlviz_app.widgets.protocol import ViewCommand
 SpaceKind = Literal["circle", "plane", "sphere", "space", "disk"]
 
 
-Kept = Literal["tracked", "items", "nearest", "values", "columns"]
+Kept = Literal["tracked", "items", "nearest", "columns"]
 
 
 class Space(TypedDict):
@@ -69,7 +69,7 @@ class MapProps(Source, ImageProps, Link, Nouns):
     title: NotRequired[str]
     kept: NotRequired[list[Kept]]
     tracked: NotRequired[list[int] | None]
-    values: NotRequired[dict[str, str]]
+    measures: NotRequired[list[str]]
     subset: NotRequired[SelectionBits]
     projects: NotRequired[bool]
     awaits: NotRequired[str]

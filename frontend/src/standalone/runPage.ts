@@ -228,10 +228,8 @@ export class RunPage {
       tracked: contents.tracked,
       layouts: contents.layouts,
       settings: contents.settings,
-      kept: [
-        ...(this.near ? (["nearest"] as const) : []),
-        ...(`values/${view}/center.f32` in files ? (["values"] as const) : []),
-      ],
+      kept: this.near ? ["nearest"] : [],
+      measures: Object.keys(files).flatMap((path) => path.match(`^values/${view}/(.+)[.]f32$`)?.[1] ?? []),
       sprites,
       ...(this.near && !contents.open ? { autoplay: true } : { running: true }),
       query: answer?.xy ? { xy: answer.xy, neighbors: answer.near.map(([item]) => item) } : undefined,

@@ -71,5 +71,5 @@ test("of own vectors it says what they are, and there are no leaks", () => {
   );
   const titles = (answer) => kindsOf(answer).map(({ title }) => title);
   assert.deepEqual(titles(answer), ["Suspect labels", "Near duplicates", "Outliers"]);
-  assert.deepEqual(titles({ part: 2 }), ["Suspect labels", "Near duplicates", "Leaks", "Outliers"]);
+  assert.deepEqual(titles({ part: 2 }), ["Suspect labels", "Ambiguous", "Near duplicates", "Leaks", "Outliers"]);
 });

@@ -244,10 +244,10 @@ describe("keys", () => {
 const run = { run: "a1", view: "live", begun: "7f" };
 
 test("addresses follow from the run, and only those that there are", () => {
-  const { tracked_url, nearest_url, values } = expandProps({ ...run, kept: ["tracked", "values"] });
+  const { tracked_url, nearest_url, values } = expandProps({ ...run, kept: ["tracked"], measures: ["center"] });
   assert.deepEqual(
     [tracked_url, nearest_url, values],
-    ["dmlviz/runs/a1/tracked_items.json?7f", undefined, "dmlviz/runs/a1/values/live/{name}.f32?7f"],
+    ["dmlviz/runs/a1/tracked_items.json?7f", undefined, { center: "dmlviz/runs/a1/values/live/center.f32?7f" }],
   );
 });
 

@@ -20,6 +20,7 @@ import {
   nextRow,
   type Kind,
 } from "./rows.ts";
+import { DataMap } from "./dataMap.tsx";
 import style from "./reviewSheet.css";
 
 const POLL_MS = 500;
@@ -149,6 +150,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
         <p class="note" hidden={!all}>
           {rows.length ? `${isOfVectors(answer) ? ofVectors : meaning} ${among}` : `None found among ${among}`}
         </p>
+        {kind === "ambiguous" && !!answer.cells?.length && <DataMap cells={answer.cells} sheet={answer.sheet} />}
         <p class="keys" hidden={!rows.length}>
           {Object.entries(KEYS).map(([key, does]) => (
             <span>
@@ -230,7 +232,8 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
 
   private choose(kind: Kind): void {
     this.kind = kind;
-    this.go(0, true);
+    this.at = 0;
+    this.setState({}, () => this.list.current?.focus({ preventScroll: true })); // what stands above it stays in sight
   }
 
   private tag(image: number, tag: string | null): void {

@@ -10,8 +10,15 @@ export const KINDS: { kind: Kind; title: string; meaning: string; ofVectors: str
   {
     kind: "suspect",
     title: "Suspect labels",
-    meaning: "Images whose neighbors, over the training, mostly carry one other label; those that agree most first.",
-    ofVectors: "Those whose neighbors mostly carry one other label; those that agree most first.",
+    meaning:
+      "Images whose neighbors, over the training, mostly carry one other label; those with the fewest of their own first.",
+    ofVectors: "Those whose neighbors mostly carry one other label; those with the fewest of their own first.",
+  },
+  {
+    kind: "ambiguous",
+    title: "Ambiguous",
+    meaning: "Images that the nets of the training saw differently; those that changed most first.",
+    ofVectors: "",
   },
   {
     kind: "duplicate",

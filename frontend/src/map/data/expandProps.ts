@@ -5,13 +5,13 @@ import type { Query } from "../math/queryMarker.ts";
 import type { PlacedQuery } from "../../lib/bus.ts";
 
 /** Input of a map. The test harness and the exported page set some of it themselves. */
-export interface MapData extends Omit<MapProps, "values" | "kept"> {
+export interface MapData extends Omit<MapProps, "measures" | "kept"> {
   dataset?: string;
   frames_url?: string;
   tracked_url?: string;
   nearest_url?: string;
-  /** One address with {name}, or one for each name. */
-  values?: string | Record<string, string>;
+  /** The address of each measure by which points can be colored. */
+  values?: Record<string, string>;
   columns_url?: string;
   /** The address of a column, with {name}. */
   column_url?: string;
@@ -37,7 +37,7 @@ export function queryOn(query: PlacedQuery | null | undefined, run: string, view
 }
 
 /** `data` with the addresses of what the server keeps of the run (`kept`). */
-export function expandProps({ kept: names = [], ...data }: MapInput): MapData {
+export function expandProps({ kept: names = [], measures, ...data }: MapInput): MapData {
   const { run, view, begun } = data;
   const addresses = {
     tracked: { tracked_url: `${ROUTES}/runs/${run}/tracked_items.json?${begun}` },
@@ -47,8 +47,9 @@ export function expandProps({ kept: names = [], ...data }: MapInput): MapData {
       columns_url: `${ROUTES}/runs/${run}/columns.json?${begun}`,
       column_url: `${ROUTES}/runs/${run}/columns/{name}.f32?${begun}`,
     },
-    values: { values: `${ROUTES}/runs/${run}/values/${view}/{name}.f32?${begun}` },
   };
   const query = data.query ? { ...data.query, neighbors: data.query.neighbors.map((item) => ({ item })) } : null;
-  return Object.assign({}, ...names.map((name) => addresses[name]), data, { query }) as MapData;
+  const valuesOf = (name: string) => [name, `${ROUTES}/runs/${run}/values/${view}/${name}.f32?${begun}`];
+  const values = measures && { values: Object.fromEntries(measures.map(valuesOf)) as Record<string, string> };
+  return Object.assign({}, ...names.map((name) => addresses[name]), values, data, { query }) as MapData;
 }

@@ -26,6 +26,7 @@ interface Choice {
 }
 
 const NO_VALUES = "not known for this map: it needs a finished map of one epoch, after the training";
+const NO_DYNAMICS = "known of the tracked images after a training with three snapshots or more";
 
 const CHOICES: Record<string, Choice> = {
   class: { title: "Class" },
@@ -50,13 +51,32 @@ const CHOICES: Record<string, Choice> = {
     alarming: (share) => share,
     missing: NO_VALUES,
   },
+  confidence: {
+    title: "Confidence over the training",
+    help: "mean over the snapshots of the share of an image's 10 nearest neighbors that have its class: low = hard",
+    range: () => [0, 1],
+    low: "0 of 10",
+    high: "all",
+    alarming: (share) => 1 - share,
+    missing: NO_DYNAMICS,
+  },
+  variability: {
+    title: "Variability over the training",
+    help: "standard deviation of that share over the snapshots: high = ambiguous",
+    range: () => [0, 0.5],
+    alarming: (share) => share,
+    missing: NO_DYNAMICS,
+  },
+  forgotten: {
+    title: "Times forgotten",
+    help: "how often most neighbors had its class at one snapshot, and no more at the next",
+    range: (numbers) => [0, Math.max(1, rangeOf(numbers)[1])],
+    alarming: (share) => share,
+    missing: NO_DYNAMICS,
+  },
 };
 
-const OF_CLASSES = ["error", "center"]; // say nothing where nothing has a label
-
-// One address for all names, or one for each.
-const addressOf = (values: MapData["values"], name: string): string | undefined =>
-  typeof values === "string" ? values.replace("{name}", name) : values?.[name];
+const OF_CLASSES = ["error", "center", "confidence", "variability", "forgotten"]; // say nothing where nothing has a label
 
 /** From 0 to what 99 of 100 stay below. */
 export function rangeOf(numbers: Float32Array): [number, number] {
@@ -107,7 +127,7 @@ export class ColorControl {
     this.select.value = this.name;
     for (const option of this.select.options) {
       const { help = "", missing } = CHOICES[option.value] ?? {};
-      const address = option.value === "error" ? data.nearest_url : addressOf(values, option.value);
+      const address = option.value === "error" ? data.nearest_url : values[option.value];
       const isKnown = known(option.value);
       option.disabled = !isKnown || (missing !== undefined && address === undefined && option.value !== this.name);
       option.title = option.disabled ? `${help}; ${isKnown ? missing : "there are no labels"}` : help;
@@ -115,7 +135,7 @@ export class ColorControl {
     if (column && data.column_url) return this.setColumn(column, data.column_url, model);
     const regrouped = model.groupBy(null);
     const { range, alarming } = CHOICES[this.name];
-    const url = range ? addressOf(values, this.name) : null;
+    const url = range ? values[this.name] : null;
     const key = (this.key = `${this.name} ${url}`);
     this.pending = false;
     if (!url || !range || !alarming) {
