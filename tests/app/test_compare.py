@@ -98,7 +98,7 @@ def test_a_deleted_run_is_reported_and_replaced(here, two):
     ui = CompareState(a="0" * 16, b=two[0].id)
     pair = resolve(ui, here, None)
     assert (pair.a.run.id, pair.b.run.id) == (two[1].id, two[0].id)
-    assert len(ui.messages.all()) == 1
+    assert ui.messages.all() == {"runs": "The first run was deleted; another stands in its place."}
 
 
 def test_the_first_pair_learned_something_and_never_fails_on_purpose(here):

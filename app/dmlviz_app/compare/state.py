@@ -26,6 +26,7 @@ PAGE = "compare"
 KEY = f"page.{PAGE}"
 LINK = "compare"
 SIDES = "abcdef"
+NTH = ("first", "second", "third", "fourth", "fifth", "sixth")
 ONE_KIND = "More than two runs are shown as their trainings draw them; choose two for PCA, t-SNE, UMAP and the others."
 _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
 
@@ -195,7 +196,11 @@ def resolve(ui: CompareState, services: Services, preference: str | None) -> Com
             if (run_id := getattr(ui, side)) is not None:
                 services.runs.get(run_id)
         except RunNotFoundError:
-            ui.messages.say("runs", "A compared run no longer exists; showing another.")
+            nth = NTH[SIDES.index(side)]
+            ui.messages.say(
+                "runs",
+                f"The {nth} run was deleted; {'another stands in its place' if side in 'ab' else 'the others stay'}.",
+            )
             setattr(ui, side, None)
     candidates = [run for run in runs if not run.info.get("fails")]  # the others fail on purpose
     if ui.a is None:
