@@ -41,7 +41,7 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
                 frames |= {frame["step"]: frame for frame in event["frames"]}
             elif event["event"] == "frame" and "step" in event:
                 frames[event["step"]] = event["frame"]
-        return frames
+        return dict(sorted(frames.items()))
 
     @property
     def _count(self) -> int | None:

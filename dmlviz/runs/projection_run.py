@@ -1,10 +1,11 @@
 """Computes a projection of a run, or of some of its images, into its folder: of a step, the end, a whole training."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ LOOK_S = 0.02  # between two looks for a snapshot
 FOLLOW_INTERVAL_S = 0.15  # between layouts of one snapshot
 BEHIND_TRAINING, SETTLING = 4, 8  # niceness, once there is a layout to look at; behind maps that move, too
 FIRST_FRAMES, LATER_FRAMES, MOST_FRAMES = 6, 2, 8  # of a snapshot: at least of the first and of a later one, at most
+FILLED_S = 10.0  # after a training, for the snapshots that were left out
 MEASURED = 700  # images that the quality of a frame of a replay is measured on
 
 if TYPE_CHECKING:
@@ -172,7 +174,11 @@ def _follow(
         record.config.replace(follow=False),
         _FrameWriter(writer, "tracked"),
     )
-    live, frames, shown = LiveProjection(config), record.layouts, -1
+    live, frames, shown = (
+        LiveProjection(config),
+        {step: one for step, one in record.layouts.items() if one["items"] == "tracked"},
+        -1,
+    )
     if frames:  # of an earlier attempt
         shown = max(frames)
         live.begin(record.positions(frames[shown]), projected_items(run, config.replace(step=shown)))
@@ -296,8 +302,56 @@ def _settle(writer: Writer, record: ProjectionRun, run: Run, live: "LiveProjecti
         )
     if projection.stopped:
         _write_end(writer, None, end, began)
-    else:
-        _write_map(writer, record, projection, frame_writer, began, end)
+        return
+    if not config.declared.linear:
+        _fill(writer, record, run, projection, frame_writer, stop)
+    _write_map(writer, record, projection, frame_writer, began, end)
+
+
+def _fill(
+    writer: Writer, record: ProjectionRun, run: Run, last: "Projection", frame_writer: "_FrameWriter", stop: Stop
+) -> None:
+    """Draw the snapshots that were left out, each from the layout before or, of the first ones, from that after."""
+    from dmlviz.projection import LiveProjection
+
+    end, config = run.end_step or 0, record.config.replace(follow=False)
+    drawn = {event["step"]: event for event in record.events() if event["event"] == "frame" and "step" in event}
+    missing = [step for step in run.snapshot_steps if step not in drawn and step != end]
+    if not drawn or not missing:
+        return
+    whole = frame_writer.write(last.coordinates)  # it is seen meanwhile
+    quality: dict[str, float | None] = {**last.quality.summary}
+    writer.event(LayoutEvent(event="frame", iteration=end, of=end, step=end, frame=whole, faithfulness=quality))
+    first, frames = min(drawn), dict[int, ReplayFrame]()
+
+    def add(step: int, meta: FrameMeta, quality: Any, note: str = "") -> None:
+        frames[step] = ReplayFrame(step=step, faithfulness=quality, **meta)
+        if note:
+            frames[step]["note"] = note
+
+    for step, event in drawn.items():
+        add(step, event["frame"], event.get("faithfulness"), event.get("note", ""))
+    live, stands, until, filled = (
+        LiveProjection(config),
+        -1,
+        time.monotonic() + FILLED_S,
+        _FrameWriter(writer, "tracked"),
+    )
+    order = [*reversed([step for step in missing if step < first]), *(step for step in missing if step > first)]
+    for number, step in enumerate(order):
+        if time.monotonic() > until or (stop is not None and stop()):
+            break
+        near = first if step < first else max(other for other in drawn if other < step)
+        if stands != near:
+            live, stands = LiveProjection(config), near
+            live.begin(record.positions(drawn[near]["frame"]), projected_items(run, config.replace(step=near)))
+        frame_writer.tell("Drawing the steps that were left out", number, len(order))
+        with contextlib.suppress(UserError):  # a collapsed step has no layout
+            layout = next(_layouts(live, run, config, step, True))
+            add(step, filled.write(layout.coordinates), {**layout.quality.summary}, layout.note)
+    add(end, whole, quality, last.note)
+    every = [frames[step] for step in sorted(frames)]
+    writer.event(ReplayEvent(event="replay", view=record.config.method, frames=every))
 
 
 def _replay(

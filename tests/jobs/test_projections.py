@@ -16,6 +16,8 @@ from dmlviz.jobs.order import projection, training
 from dmlviz.jobs.pool import embed_images
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.projection import project
+from dmlviz.runs.projection_run import run_projection
+from dmlviz.runs.store import Runs
 
 
 def draw(jobs, run, config, **options):
@@ -215,15 +217,30 @@ def test_a_map_follows_a_training_beside_it_and_settles_where_it_stands(jobs, sh
     assert jobs.status(run).phase == "running"  # in the only slot
     jobs.stop(run)
     until(lambda: jobs.status(record).phase == "finished")
-    steps = [*record.layouts]
-    assert steps == sorted(steps)
     drawn = [event["step"] for event in record.events() if event["event"] == "frame" and "step" in event]
+    steps = [step for step in dict.fromkeys(drawn) if step != run.end_step]
+    assert steps == sorted(steps)
     assert len(drawn) > len(steps)  # it moves between snapshots, too
     first = next(event for event in record.events() if event["event"] != "started")
     assert first["words"] == "Drawing the first layout"  # the training waits for nothing
     last = record.positions(record.layouts[steps[-1]])
     settled = record.coordinates[run.tracked_indices]
     assert np.corrcoef((last - last.mean(0)).ravel(), (settled - settled.mean(0)).ravel())[0, 1] > 0.7  # no jump
+
+
+@pytest.mark.parametrize("method", ["tsne", "umap"])
+def test_what_a_map_left_out_of_a_training_is_drawn_when_that_is_over(finished, method):
+    record = Runs(finished.path.parent).create_projection(
+        finished, ProjectionConfig(method=method, seed=3, follow=True)
+    )
+    looks = iter(range(40))
+    run_projection(record.path, trains=lambda run: next(looks, 40) < 12)  # only the newest snapshot is drawn meanwhile
+    live = [event["step"] for event in record.events() if event["event"] == "frame" and "step" in event]
+    assert {*live} - {finished.end_step} < {*finished.snapshot_steps}
+    assert [*record.layouts] == [*finished.snapshot_steps, finished.end_step]
+    assert record.end["event"] == "finished"
+    first, second = (record.positions(record.layouts[step]) for step in finished.snapshot_steps[-3:-1])
+    assert np.corrcoef((first - first.mean(0)).ravel(), (second - second.mean(0)).ravel())[0, 1] > 0.5  # it goes on
 
 
 def test_a_map_that_made_way_for_another_goes_on_where_it_stood(jobs, short, until):

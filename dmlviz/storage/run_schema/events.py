@@ -166,6 +166,7 @@ class ReplayFrame(FrameMeta, Centered):
     step: StepNumber
     explained: NotRequired[Explained]
     faithfulness: NotRequired[Faithfulness | None]
+    note: NotRequired[Sentence]
 
 
 class ReplayEvent(Logged):

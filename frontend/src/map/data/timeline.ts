@@ -145,15 +145,18 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
       return "state";
     case "replay":
-      timeline.replay = event.frames.map(({ step, explained, faithfulness, centers, ...frame }, i) => ({
+      timeline.replay = event.frames.map(({ step, explained, faithfulness, centers, note, ...frame }, i) => ({
         step,
         frame,
         explained,
         faithfulness,
         centers,
+        note,
         provisional: timeline.follows && i < event.frames.length - 1,
       }));
-      timeline.refitted = refitted(timeline.live, timeline.replay);
+      // Of a map that is not linear the layouts are those that came, and what was left out between them.
+      timeline.refitted = timeline.follows && event.view !== "pca" ? null : refitted(timeline.live, timeline.replay);
+      if (timeline.hole && timeline.replay.some(({ step }) => isBetween(step, timeline.hole))) timeline.hole = null;
       Object.assign(timeline, { kept: event.faithfulness ?? null, explained: event.explained ?? null });
       return "replay";
     case "finished":
@@ -180,6 +183,8 @@ function putLayout(timeline: Timeline, layout: Entry): void {
   }
   live.push(layout);
 }
+
+const isBetween = (step: number, hole: [number, number] | null) => hole !== null && hole[0] < step && step < hole[1];
 
 // The frames that came while the run was on, each drawn on its own basis, and the end, which was turned to the last of them.
 function refitted(live: Entry[], replay: Entry[]): Entry[] | null {
