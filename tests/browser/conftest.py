@@ -206,7 +206,7 @@ def person(visit) -> Person:
 def digits_run(server: Server, runs: Path, tabs: Tabs) -> Run:
     """A finished run of the digits, trained through the page."""
     person = Person(tabs, server.url, width=1280, height=720, motion=False)
-    run = person.train("dataset=digits&net=mlp&steps=60")
+    run = person.train("dataset=digits&net=mlp&steps=60&num_snapshots=12")
     person.map_has("state", "finished")
     person.leave()
     return Runs(runs).get(run)

@@ -43,7 +43,7 @@ def saved_decisions(file: Path) -> dict[int, str]:
 def test_wrong_labels_are_found_decided_about_and_trained_without(visit, server):
     person = visit(theme="dark")
     page = person.page
-    person.open("?net=mlp&steps=60")
+    person.open("?net=mlp&steps=60&num_snapshots=5")
     person.press("Upload data…")
     upload = {"name": "misfiled.zip", "mimeType": "application/zip", "buffer": digits_with_wrong_labels()}
     page.get_by_role("dialog").locator("input[type=file]").set_input_files(upload)

@@ -151,7 +151,7 @@ def failing_run() -> str:
 def test_on_a_phone_the_sidebar_closes_when_a_training_begins(visit):
     person = visit(390, 844)
     page = person.page
-    person.open("?dataset=digits&net=mlp&steps=21")
+    person.open("?dataset=digits&net=mlp&steps=21&num_snapshots=5")
     page.get_by_test_id("stExpandSidebarButton").click()
     expect(page.get_by_test_id("stSidebarCollapseButton")).to_be_in_viewport()
     person.press("Train")

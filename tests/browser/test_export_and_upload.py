@@ -127,7 +127,7 @@ def shops() -> bytes:
 
 
 def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
-    person.open("?net=mlp&steps=30")
+    person.open("?net=mlp&steps=30&num_snapshots=5")
     person.press("Upload data…")
     files = person.page.get_by_role("dialog").locator("input[type=file]")
     files.set_input_files({"name": "my_shapes.zip", "mimeType": "application/zip", "buffer": shapes()})
@@ -190,7 +190,7 @@ def weights(tmp_path_factory):
 def test_weights_are_uploaded_features_computed_and_a_head_trained(person, runs, weights):
     page, dialog = person.page, person.page.get_by_role("dialog")
     files = dialog.locator("input[type=file]")
-    person.open("?steps=20")
+    person.open("?steps=20&num_snapshots=5")
     person.press("Upload data…")
     files.set_input_files({"name": "squares.zip", "mimeType": "application/zip", "buffer": shapes(8)})
     person.press("Use this data set")

@@ -51,7 +51,7 @@ def train(person):
 
 
 def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, runs):
-    person.open("?dataset=digits&net=mlp&steps=20")
+    person.open("?dataset=digits&net=mlp&steps=20&num_snapshots=5")
     page = person.page
     choose(person, "Loss", "Margin ratio · plug-ins", "loss=margin_ratio")
     expect(page.get_by_label("Ratio", exact=True)).to_have_value("0.5")
@@ -94,7 +94,7 @@ def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, 
 
 
 def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person, runs):
-    person.open("?loss=triplet&steps=20&sampler=with_replacement&batch_size=32")
+    person.open("?loss=triplet&steps=20&num_snapshots=5&sampler=with_replacement&batch_size=32")
     page = person.page
     choose(person, "Data", "Stripes", "dataset=stripes")
     page.locator("[data-testid=stSidebar]").get_by_text("More", exact=True).click()

@@ -161,7 +161,7 @@ def test_a_page_never_forgets_or_takes_back_what_is_looked_at(visit, digits_run,
     chance = random.Random(SEED)
     person = visit()
     page = person.page
-    person.open(f"?run={digits_run.id}&dataset=digits&net=linear&steps=20")
+    person.open(f"?run={digits_run.id}&dataset=digits&net=linear&steps=20&num_snapshots=5")
     page.locator(".loss-curve svg").press("End")
     walker = Walker(page, len(digits_run.labels))
     walker.settle("at first")

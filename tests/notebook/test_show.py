@@ -204,9 +204,9 @@ def test_a_training_is_shown_while_it_goes_on_and_kept_as_a_run(tmp_path):
 
 @pytest.mark.slow
 def test_a_map_follows_a_training_and_a_recording_while_they_go_on(run, tmp_path):
-    widget = dmlviz.show(dmlviz.train(CONFIG), projection="tsne", runs=tmp_path).wait()
+    widget = dmlviz.show(dmlviz.train(CONFIG), projection="pca", runs=tmp_path).wait()
     assert widget.error is None
-    config = dmlviz.ProjectionConfig(method="tsne", follow=True)
+    config = dmlviz.ProjectionConfig(method="tsne", params={"iterations": 100}, follow=True)
     with dmlviz.record("walk", labels=LABELS, runs=tmp_path / "own", projection=config) as recording:
         recording.snapshot(0, vectors())
         until(lambda: [*tmp_path.glob(f"own/*/projections/{config.id}/events.jsonl")])
@@ -215,13 +215,14 @@ def test_a_map_follows_a_training_and_a_recording_while_they_go_on(run, tmp_path
         assert beside.contents["picture"]["method"] == "tsne"
         recording.snapshot(1, vectors(1))
     assert beside.wait().error is None
-    for shown, steps in ((widget, run.snapshot_steps), (beside, [0, 1])):
-        sent = [message for message in shown._messages if message["pid"] == config.id]
+    of_word = dmlviz.ProjectionConfig(method="pca", follow=True)
+    for shown, steps, drawn in ((widget, run.snapshot_steps, of_word), (beside, [0, 1], config)):
+        sent = [message for message in shown._messages if message["pid"] == drawn.id]
         events = [event for message in sent for event in message["events"]]
         assert [event["step"] for event in events if event["event"] == "frame"] == steps
         assert [event["event"] for event in events][-2:] == ["finished", "end"]
-        assert (shown.contents["view"], len(shown.contents["streams"])) == (config.id, 2)
-        assert shown.contents["picture"]["title"] == "t-SNE"  # beside its quality, which is the frame's own
+        assert (shown.contents["view"], len(shown.contents["streams"])) == (drawn.id, 2)
+        assert shown.contents["picture"]["title"] == {"pca": "PCA", "tsne": "t-SNE"}[drawn.method]  # the quality apart
     with pytest.raises(UserError, match="projection is for a run or a training"):
         dmlviz.show(vectors(), projection="tsne")
 
