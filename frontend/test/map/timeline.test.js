@@ -173,6 +173,16 @@ describe("timeline", () => {
     assert.deepEqual([cut.state, isOpen(cut)], ["interrupted", false]);
   });
 
+  it("has a hole where it stopped following, until the layouts between have come", () => {
+    const begun = { event: "started", method: "tsne", training_steps: 100 };
+    const layout = (step) => ({ event: "frame", step, iteration: step, frame: { id: `${step}` } });
+    const line = run(begun, layout(0), layout(5), layout(10), begun, layout(60));
+    assert.deepEqual(line.hole, [10, 60]);
+    const frames = [0, 5, 10, 30, 60, 100].map((step) => ({ step, id: `${step}` }));
+    reduceEvent(line, { event: "replay", view: "tsne", frames });
+    assert.deepEqual([line.hole, line.refitted], [null, null]);
+  });
+
   it("waits in the queue until it starts", () => {
     const line = run({ event: "queue", position: 2, of: 3 });
     assert.deepEqual(line.queue, { phase: "queued", position: 2, of: 3 });
