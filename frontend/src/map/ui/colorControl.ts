@@ -188,8 +188,10 @@ export class ColorControl {
     this.showWords(choice, "");
     this.bar.hidden = !grades;
     const accuracy = errors ? model.nearest?.accuracy : grades?.accuracy;
-    this.note.textContent = accuracy ? accuracyWords(accuracy, model.noun) : "";
-    this.note.hidden = !accuracy;
+    const known = grades?.numbers.filter(Number.isFinite).length ?? model.n;
+    const of = known < model.n ? `known of ${grouped(known)} of ${grouped(model.n)}` : "";
+    this.note.textContent = accuracy ? accuracyWords(accuracy, model.noun) : of;
+    this.note.hidden = !this.note.textContent;
     if (errors) {
       const dot = h("span", { class: "dot", style: `background: ${css(errorColor(theme))}` });
       this.words.replaceChildren(dot, `nearest neighbor of a different class: ${grouped(wrong)}`);
