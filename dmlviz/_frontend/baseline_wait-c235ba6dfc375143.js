@@ -1,0 +1,1 @@
+export { baseline_wait as default } from "../dmlviz.workbench/page-941fac9da780ca46.js";

@@ -1,1 +1,0 @@
-export { help as default } from "../dmlviz.workbench/page-35297a5beb89ef5a.js";

@@ -1,1 +1,0 @@
-export { import_preview as default } from "../dmlviz.workbench/page-35297a5beb89ef5a.js";

@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-35297a5beb89ef5a.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-35297a5beb89ef5a.js";
