@@ -31,6 +31,7 @@ LONGEST = 2000  # characters of a text that may spell a value
 TRIES = 5
 OF_FILE = "dmlviz_plugin_"  # how the name of a module begins that was loaded from a file
 SIMILAR_NAMES = 3  # at most so many are named where one does not exist
+MOST_NAMES = 30  # of a catalog in a sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -367,7 +368,9 @@ def describe_unknown(noun: str, name: object, titles: Mapping[str, str]) -> str:
         by_spelling = {title.lower(): key for key, title in titles.items()} | {key.lower(): key for key in titles}
         spelled_alike = get_close_matches(name[:80].lower().strip(), by_spelling, n=2 * SIMILAR_NAMES)
         near = [*dict.fromkeys(by_spelling[spelling] for spelling in spelled_alike)][:SIMILAR_NAMES]
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"choose one of {', '.join(titles)}."
+    others = f", or one of {len(titles) - MOST_NAMES} more" if len(titles) > MOST_NAMES else ""
+    choices = f"choose one of {', '.join(list(titles)[:MOST_NAMES])}{others}."
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else choices
     return f"There is no {noun} called {brief(name)}: {hint}"
 
 

@@ -56,7 +56,7 @@ def _per_query(path: str, created: str, step: int | None, near: bool) -> bytes:
     """Return the scores; `created` distinguishes a run that was trained again from the one before."""
     run = Run(Path(path))
     labels, indices = run.labels, run.tracked_indices
-    embeddings = run.embeddings if step is None else run.snapshot(step)
+    embeddings = run.embeddings if step is None else run.embeddings_at(step)[0]
     if embeddings is None or labels is None or indices is None:
         raise UserError(f"{run.title} has no embeddings of all test images yet.")
     items = np.arange(len(labels)) if step is None else np.asarray(indices)

@@ -24,6 +24,7 @@ from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
 from dmlviz.ops.training_dynamics import training_dynamics
 from dmlviz.runs.import_embeddings import import_embeddings
+from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.point_values import DYNAMICS, POINT_MEASURES, distances_to_centers, point_measures
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import LIVE
@@ -96,6 +97,12 @@ def test_what_images_went_through_is_of_the_tracked_ones_and_needs_three_snapsho
     for _ in train_and_record(short):
         pass
     assert point_measures(runs.get(short.id), None) == ("faithfulness", "center")
+
+
+def test_at_each_step_with_embeddings_the_tracked_images_are_judged(run):
+    for step in run.embedded_steps:  # the end among them, which is no snapshot
+        items = np.frombuffer(per_query_bytes(run, step), "<i4").reshape(7, -1)[0]
+        assert items.tolist() == run.tracked_indices.tolist()
 
 
 def test_the_page_is_given_the_points_that_it_moves(runs, run, monkeypatch):

@@ -86,8 +86,8 @@ def test_a_recipe_of_a_source_trains_and_says_how_it_went_and_when(name):
     assert all(np.isfinite(losses))
 
 
-def test_there_are_a_dozen_and_a_race_and_the_first_is_the_default():
-    assert len(RECIPES) == 13
+def test_there_are_thirteen_and_a_race_and_the_first_is_the_default():
+    assert len(RECIPES) == 14
     assert next(iter(RECIPES.values())).settings == {}
 
 

@@ -229,7 +229,8 @@ def test_a_map_follows_a_training_beside_it_and_settles_where_it_stands(jobs, sh
 
 
 @pytest.mark.parametrize("method", ["tsne", "umap"])
-def test_what_a_map_left_out_of_a_training_is_drawn_when_that_is_over(finished, method):
+def test_what_a_map_left_out_of_a_training_is_drawn_when_that_is_over(finished, method, monkeypatch):
+    monkeypatch.setattr("dmlviz.runs.projection_run.lower_priority", lambda below: None)  # this is no worker
     record = Runs(finished.path.parent).create_projection(
         finished, ProjectionConfig(method=method, seed=3, follow=True)
     )

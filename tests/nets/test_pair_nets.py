@@ -114,7 +114,7 @@ def test_a_linear_net_is_a_mahalanobis_distance_and_its_rows_are_pictures() -> N
 def test_only_one_matrix_has_templates() -> None:
     with pytest.raises(UserError, match="mlp has 3 layers"):
         templates(build("mlp"))
-    with pytest.raises(UserError, match="this net normalizes them"):
+    with pytest.raises(UserError, match="this net's are normalized"):
         mahalanobis_matrix(build("linear", normalize=True))
 
 

@@ -132,3 +132,11 @@ test("a map that learns leads until another is played", () => {
   assert.equal(b.link.leads, false);
   for (const view of [a, b]) view.link.destroy();
 });
+
+test("the last layout of a map that learned is shown beside it, too", () => {
+  const [a, b] = [mapOf("a", "g"), mapOf("b", "g", 100, true)];
+  b.playback.open = false; // its training is over
+  bus.emit("frame", { source: b.state, step: 100, total: b.link.total, leads: b.link.leads });
+  assert.deepEqual(a.did, ["step 100"]);
+  for (const view of [a, b]) view.link.destroy();
+});

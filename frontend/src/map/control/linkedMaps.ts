@@ -39,7 +39,7 @@ export const isHeld = ({ data: { small_map: small } }: Member): boolean => small
 export interface LinkedParts {
   state: Member;
   camera: Pick<CameraController, "view" | "target" | "automatic" | "home" | "set" | "goHome">;
-  playback: Pick<Playback, "entries" | "open" | "seekInterpolated"> & {
+  playback: Pick<Playback, "entries" | "seekInterpolated"> & {
     timeline: { total: number | null };
     player: { following: boolean; pause(): void };
   };
@@ -89,10 +89,10 @@ export class MapLink {
     return timeline.total ?? entries.at(-1)?.step ?? 0;
   }
 
-  /** True if the others follow this map's epochs: it was played last, or it learns and none was played. */
+  /** True if the others follow this map's epochs: it was played last, or has learned before our eyes and none was played. */
   get leads(): boolean {
     const { playback } = this.parts;
-    return this.linksViews && !isHeld(this.parts.state) && (this.led ?? (playback.open && playback.player.following));
+    return this.linksViews && !isHeld(this.parts.state) && (this.led ?? playback.player.following);
   }
 
   // ---- from this map
