@@ -1,0 +1,1 @@
+export { classroom_board as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";

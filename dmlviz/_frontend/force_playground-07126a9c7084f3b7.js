@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";

@@ -1,0 +1,1 @@
+export { query_pad as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";

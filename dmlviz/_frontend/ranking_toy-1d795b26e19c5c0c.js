@@ -1,1 +1,0 @@
-export { ranking_toy as default } from "../dmlviz.workbench/page-941fac9da780ca46.js";

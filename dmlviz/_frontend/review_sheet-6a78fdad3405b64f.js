@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-941fac9da780ca46.js";

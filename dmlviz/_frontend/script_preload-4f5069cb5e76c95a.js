@@ -1,0 +1,1 @@
+export { script_preload as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";
