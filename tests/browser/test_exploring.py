@@ -95,6 +95,11 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
 
     # What fails at the end, projected alone; back with one key, and undone; the address holds it.
     page.locator(".loss-curve svg").press("End")
+    reason = f"after {digits_run.config.steps} steps"  # of the selection: as many may have failed at the step before
+    until(
+        lambda: reason in person.map.evaluate("root => root.map.state.store.state.reason ?? ''"),
+        what="the old selection",
+    )
     person.map_has("selected", str(len(failing)))
     page.locator(".overlay").press("x")
     page.locator(".overlay").press("d")
