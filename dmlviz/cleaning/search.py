@@ -36,7 +36,7 @@ from dmlviz.training.validation_split import split_training_images
 FIRST_LOOK = 4_000  # images, where there are more than twice as many
 FIRST_SHARE = 0.05  # of the work
 MAX_NETS = 5  # of a run's checkpoints, beside the final net; fewer where there are very many images
-MAX_EMBEDDED = 120_000  # images by checkpoints, but those of two at least
+MAX_EMBEDDED = 120_000  # images by checkpoints, but those of three at least
 CHUNK = 500  # images per forward pass
 SAME_PIXELS = 0.03  # root mean square difference of pixels, of 1: what a person sees as the same picture
 MAX_TEST = 10_000
@@ -87,7 +87,7 @@ def find(
     rows = np.sort(np.concatenate([split.train, split.validation]))
     if len(rows) <= K:
         raise UserError(f"Neighbors are compared among more than {K} images; got {len(rows):,}.")
-    nets = min(MAX_NETS, max(2, MAX_EMBEDDED // len(rows)))
+    nets = min(MAX_NETS, max(3, MAX_EMBEDDED // len(rows)))
     steps, last = spread(run.checkpoint_steps, nets), run.end_step or 0
 
     def found(among: np.ndarray, tables: list[NeighborTable], rest: list[Finding], whole: bool = True) -> Findings:
@@ -95,7 +95,7 @@ def find(
         neighbors = [table.indices[:, :K] for table in tables]
         disagreement = label_disagreement(neighbors, labels)
         learned = [near for near, step in zip(neighbors, (*steps, None), strict=True) if step not in (0, last)]
-        dynamics = training_dynamics(learned, labels) if whole else None
+        dynamics = training_dynamics(learned, labels) if whole and len(learned) > 1 else None
         others = () if dynamics is None else ambiguous_rows(among, labels, dynamics, disagreement.suggestion)
         return Findings(
             run=run.id,

@@ -67,8 +67,14 @@ class Augmentation:
         x, y = angle.cos() * x + angle.sin() * y, angle.cos() * y - angle.sin() * x
         covered = (1 - torch.maximum(x.abs(), y.abs())).mul_(size / 2).add_(0.5).clamp_(0, 1)
         if crop:
-            area, shape = 1 - self._draw(images, 0, crop), self._draw(images, narrow, -narrow).exp()
-            width, height = (area * shape).sqrt_().clamp_(max=1), (area / shape).sqrt_().clamp_(max=1)
+            # As torchvision's RandomResizedCrop: the first of ten that lies in the image.
+            area, shape = (
+                torch.cat([self._draw(images, *ends) for _ in range(10)], dim=1)
+                for ends in ((1 - crop, 1), (narrow, -narrow))
+            )
+            width, height = (area * shape.exp()).sqrt_(), (area / shape.exp()).sqrt_()
+            first = (torch.maximum(width, height) <= 1).float().argmax(dim=1, keepdim=True)
+            width, height = (side.gather(1, first).clamp_(max=1) for side in (width, height))
             x = x * width + self._draw(images, -1, 1) * (1 - width)
             y = y * height + self._draw(images, -1, 1) * (1 - height)
         grid = torch.stack([x, y], dim=-1).squeeze(1)

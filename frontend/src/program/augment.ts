@@ -15,10 +15,14 @@ export function augment(
   const size = Math.sqrt(to.length);
   const between = (low: number, high: number) => low + (high - low) * random();
   const mirrored = random() < flip ? -1 : 1;
-  // The crop: an area and a shape, no side longer than the image's.
-  const area = 1 - crop * random();
-  const shape = Math.exp(crop ? between(Math.log(1 - ratio), -Math.log(1 - ratio)) : 0);
-  const [w, h] = [Math.min(1, Math.sqrt(area * shape)), Math.min(1, Math.sqrt(area / shape))];
+  // The crop: an area and a shape, the first of ten whose sides are no longer than the image's.
+  let [w, h] = [1, 1];
+  for (let tries = 0; crop && tries < 10 && (!tries || Math.max(w, h) > 1); tries++) {
+    const area = 1 - crop * random();
+    const shape = Math.exp(between(Math.log(1 - ratio), -Math.log(1 - ratio)));
+    [w, h] = [Math.sqrt(area * shape), Math.sqrt(area / shape)];
+  }
+  [w, h] = [Math.min(1, w), Math.min(1, h)];
   const [left, top] = [between(0, 1 - w) - (1 - w) / 2, between(0, 1 - h) - (1 - h) / 2];
   const angle = (between(-rotate, rotate) * Math.PI) / 180;
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
