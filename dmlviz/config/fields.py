@@ -73,6 +73,10 @@ def plain(value: Any) -> str:
     """Return the value of a setting or a parameter as a table writes it, without titles."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        value = [f"{name} {plain(one)}" for name, one in value.items()]
+    if isinstance(value, list | tuple):
+        return ", ".join(map(plain, value)) or "none"
     number = {float: "g", int: ","}.get(type(value), "")
     return "none" if value is None else f"{value:{number}}"
 

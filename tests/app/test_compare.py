@@ -292,6 +292,11 @@ def test_differences_use_the_labels_of_the_settings():
     a = TrainConfig(loss="triplet", loss_params={"margin": 0.2})
     assert differences(a, a) == []
     assert differences(a, a.replace(seed=3)) == [("seed", "0", "3")]
+    assert differences(a, a.replace(augmentation={"flip": 0.5, "shift": 0.1})) == [
+        ("augmentation", "none", "flip 0.5, shift 0.1")
+    ]
+    assert differences(a, a.replace(prefixes=(2, 8))) == [("prefixes", "none", "2, 8")]
+    assert differences(a, a.replace(space="poincare")) == [("space", "sphere", "Poincaré ball")]
     assert differences(a, a.replace(loss_params={"margin": 0.5})) == [("loss's margin", "0.2", "0.5")]
     told = differences(a, TrainConfig(loss="softmax"))
     assert ("loss", LOSSES["triplet"].title, LOSSES["softmax"].title) in told

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.config.fields import plain, text_of, words_of
+from dmlviz.config.fields import plain, shape_of, text_of, words_of
 from dmlviz.errors import UserError
 from dmlviz.projection.alignment import rotation_onto
 from dmlviz.runs.run import LIVE, Run, RunNotFoundError
@@ -273,8 +273,10 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
     rows = []
     for name in TrainConfig.model_fields:
         first, second = getattr(a, name), getattr(b, name)
-        if name not in _HIDDEN_SETTINGS and first != second:
-            rows.append((words_of(name), text_of(a, name), text_of(b, name)))
+        if name in _HIDDEN_SETTINGS or first == second or (name == "normalize" and a.space != b.space):
+            continue
+        texts = [shape_of(one) if name == "space" else text_of(one, name) for one in (a, b)]
+        rows.append((words_of(name), texts[0], texts[1]))
     for role in ("loss", "miner"):
         if getattr(a, role) == getattr(b, role):
             first, second = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
