@@ -104,6 +104,12 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(streamlit_serve
     expect(page.locator(".inspector button.row")).to_have_count(10)
     until(lambda: person.score("precision_at_1") != "–")
 
+    person.provoked += ["net::ERR_", "WebSocket"]
+    streamlit_server.close()
+    words = page.get_by_role("dialog").get_by_text("Streamlit server is not responding")
+    expect(words).to_have_css("font-size", "0px")
+    assert "The server does not answer." in words.evaluate("node => getComputedStyle(node, '::after').content")
+
 
 def test_a_thing_is_followed_from_a_box_drawn_by_hand(person):
     page = person.page
