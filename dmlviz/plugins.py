@@ -112,6 +112,9 @@ def miner(
 
     Returns:
         A decorator that registers the function under its name.
+
+    Raises:
+        UserError: For another kind.
     """
     if tuple_kind not in ("pairs", "triplets"):
         raise UserError(f'A miner makes "pairs" or "triplets"; got tuple_kind={tuple_kind!r}.')
@@ -137,6 +140,9 @@ def sampler(
     Returns:
         A decorator. The function takes a `TrainConfig`, the classes of the training images (n whole numbers) and a
         NumPy random generator. A batch is an array of `config.effective_batch_size` indices into the labels.
+
+    Raises:
+        UserError: For another kind.
     """
     if tuple_kind not in ("", "pairs", "triplets"):
         raise UserError(f'A sampler makes "pairs", "triplets" or neither (""); got tuple_kind={tuple_kind!r}.')

@@ -223,6 +223,12 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
         classes_: The class labels.
         net_: The trained net, a torch module.
         neighbors_: The classifier in the embedding.
+
+    Examples:
+        >>> from sklearn.datasets import load_iris
+        >>> rows, kinds = load_iris(return_X_y=True)
+        >>> MetricLearner(max_iter=20, random_state=0).fit(rows, kinds).score(rows, kinds) > 0.9
+        True
     """
 
     def __init__(
@@ -257,14 +263,15 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
     def fit(self, X: Any, y: Any) -> Self:
         """Train the net on X (n × d) with labels y (n whole numbers or texts), two classes or more.
 
-        Raises UserError for a parameter out of its range, or labels of another kind.
-
         Args:
             X: n × d.
             y: n labels.
 
         Returns:
             Itself.
+
+        Raises:
+            UserError: For a parameter out of its range, or labels of another kind.
         """
         import torch
         from torch import nn

@@ -7,6 +7,7 @@ that are made of the catalogs and the commands. Then zensical makes HTML of them
 import argparse
 import io
 import os
+import pydoc
 import re
 import shutil
 import subprocess
@@ -80,7 +81,16 @@ def _moved(source: Path, files: dict[str, str | bytes]) -> str:
     markdown = LINK.sub(link, source.read_text(encoding="utf-8"))
     markdown = markdown.replace("<!-- playground -->", "- No time? [Train in this tab](try/playground/index.html).")
     bundled = "\n\n[The libraries in them](LICENSES.txt)"
-    return generated(markdown.replace("<!-- gallery -->", "\n".join(played) + bundled))
+    markdown = generated(markdown.replace("<!-- gallery -->", "\n".join(played) + bundled))
+    return re.sub(r"^::: (\S+)$", _documented, markdown, flags=re.MULTILINE)
+
+
+def _documented(found: re.Match[str]) -> str:
+    """Name the place of what is documented; its heading is the name that one types."""
+    name = found[1]
+    thing = None if name.startswith("dmlviz.integrations.") else pydoc.locate(name)  # these import other libraries
+    home = f"{thing.__module__}.{thing.__qualname__}" if hasattr(thing, "__qualname__") else name
+    return f"::: {home}\n    options:\n      heading: {name}\n      toc_label: {name}\n"
 
 
 @cache

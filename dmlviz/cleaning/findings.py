@@ -154,7 +154,11 @@ class Findings:
         return f"{counted(self.images, self.noun)}, {by}"
 
     def undecided(self, corrections: Corrections) -> "Findings":
-        """Return those about whose image nothing was decided; a pair is settled, too, where its other was left out."""
+        """Return those about whose image nothing was decided; a pair is settled, too, where its other was left out.
+
+        Args:
+            corrections: The decisions.
+        """
         decided = {image for image, one in corrections.images.items() if one.action != "tag"}
         excluded = {image for image, one in corrections.images.items() if one.action == "exclude"}
         return replace(
@@ -182,6 +186,9 @@ class Findings:
 
         Columns: kind, image, label, suggestion, score, reason, other, other_label, decision, new_label, tag; null where
         there is nothing to say.
+
+        Args:
+            corrections: The decisions.
         """
         import pyarrow
 
@@ -205,7 +212,12 @@ class Findings:
         return pyarrow.table({name: pyarrow.array(values, kind) for name, (kind, values) in columns.items()})
 
     def to_csv(self, path: str | Path, corrections: Corrections | None = None) -> None:
-        """Write the table as CSV (RFC 4180, UTF-8) with a header."""
+        """Write the table as CSV (RFC 4180, UTF-8) with a header.
+
+        Args:
+            path: The file.
+            corrections: The decisions.
+        """
         with atomic_write(Path(path)) as file:
             write_csv(self.table(corrections), file)
 

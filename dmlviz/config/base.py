@@ -53,7 +53,14 @@ class Config(BaseModel):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Parse the output of `to_json`; raise UserError for anything else."""
+        """Return the config that `to_json` wrote.
+
+        Args:
+            text: The JSON.
+
+        Raises:
+            UserError: For anything else.
+        """
         try:
             fields = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -63,7 +70,11 @@ class Config(BaseModel):
         return cls(**fields)
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed."""
+        """Return a copy with some fields changed.
+
+        Args:
+            **changes: Fields by name.
+        """
         return type(self)(**self.model_dump(mode="json") | changes)
 
 

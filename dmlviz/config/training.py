@@ -80,6 +80,11 @@ class TrainConfig(TrainFields):
     """A training: data, net, loss, miner, batches, optimizer, length.
 
     Fields left out take the values that the loss's declaration recommends, then the defaults of the fields.
+
+    Examples:
+        >>> config = TrainConfig(dataset="digits", loss="triplet", loss_params={"margin": 0.3}, steps=100)
+        >>> config.replace(steps=200).steps
+        200
     """
 
     optional_settings: ClassVar[frozenset[str]] = frozenset(

@@ -36,7 +36,11 @@ Progress = Callable[[int, int], object]
 
 
 def available_datasets(root: str | Path | None = None) -> list[str]:
-    """Return the names of the data sets on disk or made from those, in catalog order, then custom ones."""
+    """Return the names of the data sets on disk or made from those, in catalog order, then custom ones.
+
+    Args:
+        root: Folder of the data sets; the default one if None.
+    """
     folder = data_root(root)
     builtin = [name for name in DATASETS.builtin if _is_available(name, folder)]
     return [*builtin, *custom_datasets.list_names(folder)]
@@ -44,6 +48,11 @@ def available_datasets(root: str | Path | None = None) -> list[str]:
 
 def download_dataset(name: str, root: str | Path | None = None, progress: Progress | None = None) -> None:
     """Download the missing files of a data set, or of the one that it is made from, and verify their checksums.
+
+    Args:
+        name: Name in the catalog.
+        root: Folder of the data sets; the default one if None.
+        progress: Called with the bytes downloaded, and the bytes in all.
 
     Raises:
         DataUnavailableError: On failure.
@@ -70,7 +79,7 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
 
 
 def load(name: str, root: str | Path | None = None, progress: Progress | None = None) -> Dataset:
-    """Load a data set; download missing files, or make the images from those of another data set.
+    """Return a data set; download missing files, or make the images from those of another data set.
 
     Args:
         name: Name in the catalog.
@@ -96,6 +105,10 @@ def load(name: str, root: str | Path | None = None, progress: Progress | None = 
 def num_train_images(name: str, root: str | Path | None = None) -> int:
     """Return the number of training images of a data set; of a person's own without reading the images.
 
+    Args:
+        name: Name in the catalog.
+        root: Folder of the data sets; the default one if None.
+
     Examples:
         >>> num_train_images("digits")
         1201
@@ -106,7 +119,12 @@ def num_train_images(name: str, root: str | Path | None = None) -> int:
 
 
 def num_test_images(name: str, root: str | Path | None = None) -> int:
-    """Return the number of test images of a data set; see `num_train_images`."""
+    """Return the number of test images of a data set; see `num_train_images`.
+
+    Args:
+        name: Name in the catalog.
+        root: Folder of the data sets; the default one if None.
+    """
     if custom_datasets.is_custom(name):
         return len(custom_datasets.load_arrays(data_root(root), name)["test_labels"])
     return _num_images(name, data_root(root))[1]
@@ -119,7 +137,12 @@ def _num_images(name: str, root: Path) -> tuple[int, int]:
 
 
 def dataset_note(name: str, root: str | Path | None = None) -> str:
-    """Return what to know of a data set before choosing it: a download, or what it is made from; empty for most."""
+    """Return what to know of a data set before choosing it: a download, or what it is made from; empty for most.
+
+    Args:
+        name: Name in the catalog.
+        root: Folder of the data sets; the default one if None.
+    """
     spec, folder = DATASETS[name], data_root(root)
     if name in DATASETS.builtin and not _is_available(name, folder):
         if spec.recipe is None:
@@ -138,6 +161,9 @@ def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarr
 
     Returns:
         Ascending indices (int64).
+
+    Raises:
+        UserError: For a count below 1.
 
     Examples:
         >>> len(stratified_subset(np.array([0, 0, 0, 0, 1, 1]), 3))

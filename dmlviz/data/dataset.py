@@ -23,17 +23,29 @@ class Split:
         return len(self.labels)
 
     def first(self, count: int | None) -> "Split":
-        """Return the first `count` images; all if None, or if there are fewer."""
+        """Return the first images.
+
+        Args:
+            count: How many; all if None, or if there are fewer.
+        """
         return self.select(slice(count))
 
     def select(self, rows: "np.ndarray | slice") -> "Split":
-        """Return the images at these indices, or where a mask is true."""
+        """Return some of the images.
+
+        Args:
+            rows: Their indices, or a mask.
+        """
         roles = {name: values[rows] for name, values in self.roles.items()}
         features = None if self.features is None else self.features[rows]
         return Split(self.images[rows], self.labels[rows], roles, features)
 
     def select_classes(self, classes: Sequence[int]) -> "Split":
-        """Return the images of these classes."""
+        """Return the images of some classes.
+
+        Args:
+            classes: Class IDs.
+        """
         mask = np.isin(self.labels, classes)
         return self if mask.all() else self.select(mask)
 

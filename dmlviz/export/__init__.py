@@ -50,7 +50,19 @@ def write(format: str, contents: RunExport, file: IO[bytes]) -> None:
 
 
 def save(format: str, contents: RunExport, path: Path | None = None) -> Path:
-    """Write a run to `path`, by default a file named after the run in this folder; return the path."""
+    """Write a run into a file.
+
+    Args:
+        format: A name in FORMATS.
+        contents: The run, as `RunExport.from_run` gives it.
+        path: The file; by default one named after the run, in this folder.
+
+    Returns:
+        Its path.
+
+    Raises:
+        UserError: If this run cannot be written in the format, with the reason.
+    """
     path = path or Path(contents.file_name(format))
     with atomic_write(path) as file:
         write(format, contents, file)

@@ -53,7 +53,13 @@ class RunExport:
 
     @classmethod
     def from_run(cls, run: Run, projection: ProjectionRun | None = None, data_root: Path | None = None) -> "RunExport":
-        """Add the images of the run's data set, if it is on disk."""
+        """Return what a file holds of a run, with the images of its data set if that is on disk.
+
+        Args:
+            run: The run.
+            projection: A map of it, by default its own view.
+            data_root: Folder of the data sets.
+        """
         name = run.config.dataset
         if name not in data.available_datasets(data_root):
             return cls(run, projection, data_root=data_root)
@@ -124,7 +130,11 @@ class RunExport:
         return distances, self.items[rows]
 
     def problem(self, format: str) -> str:
-        """Why this map cannot be written in a format here, in a sentence; empty if it can."""
+        """Return why this map cannot be written in a format here, in a sentence; empty if it can.
+
+        Args:
+            format: A name in FORMATS.
+        """
         if format in ("film", "gif"):
             if len(self.run.embedded_steps) < 2:
                 return f"A film needs a training with snapshots; {self.run.title} has one step."
@@ -145,7 +155,11 @@ class RunExport:
         return basis.kind if basis is not None else self.run.default_view
 
     def file_name(self, format: str) -> str:
-        """Return a portable file name: title, view if it matters, start of the run ID, format if several end alike."""
+        """Return a portable file name: title, view if it matters, start of the run ID, format if several end alike.
+
+        Args:
+            format: A name in FORMATS.
+        """
         plain = unicodedata.normalize("NFKD", self.run.title).encode("ascii", "ignore").decode().lower()
         words = re.sub("[^a-z0-9]+", "-", plain).strip("-")
         if len(words) > LONGEST:

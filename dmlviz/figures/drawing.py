@@ -32,7 +32,16 @@ _DRAWERS = {
 
 
 def draw_run(name: str, run: Run, options: Mapping[str, Any]) -> go.Figure:
-    """Call the function `name` of `dmlviz.figures`; raise UserError for an option that it does not have."""
+    """Return a figure of a run.
+
+    Args:
+        name: A function of `dmlviz.figures`.
+        run: The run.
+        options: Its options.
+
+    Raises:
+        UserError: For an option that it does not have.
+    """
     function = getattr(figures, name)
     names = [each.name for each in signature(function).parameters.values() if each.kind is each.KEYWORD_ONLY]
     for option in options:
@@ -45,7 +54,7 @@ def draw_run(name: str, run: Run, options: Mapping[str, Any]) -> go.Figure:
 def draw(
     name: str, measured: Measured, dark: bool = False, beside: Sequence[Measured] = (), **options: Any
 ) -> go.Figure:
-    """Draw a figure from the result of `figures.data.measure`; raise UserError for an unknown name.
+    """Return a figure from the result of `figures.data.measure`.
 
     Args:
         name: Name of the figure.
@@ -53,6 +62,9 @@ def draw(
         dark: Use the dark theme.
         beside: The same of other embeddings, drawn into the figure; for those of `OVERLAID`.
         **options: Options of the figure, as `log_x` of the ROC.
+
+    Raises:
+        UserError: For an unknown name.
     """
     _ = FIGURES[name]
     others: dict[str, Any] = {"beside": beside} if name in OVERLAID else {}

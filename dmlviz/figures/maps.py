@@ -18,7 +18,7 @@ MAX_SVG_POINTS = 2000  # more points are drawn by WebGL
 def map(
     coordinates: Any, labels: Any = None, *, step: int | None = None, items: Any = None, dark: bool = False
 ) -> go.Figure:
-    """Draw a map: a run's own view, or coordinates with class IDs.
+    """Return a map as a figure: a run's own view, or coordinates with class IDs.
 
     Args:
         coordinates: A run, or coordinates (n × 2 or 3).
@@ -53,7 +53,20 @@ def draw_map(
     about: str,
     dark: bool = False,
 ) -> go.Figure:
-    """Draw positions (n × 2 or 3) with labels (n), one trace per class."""
+    """Return positions as a figure, one trace for each class.
+
+    Args:
+        places: Positions (n × 2 or 3).
+        labels: Class IDs (n).
+        items: Image numbers for the tooltips (n).
+        classes: Names of the classes.
+        title: Title of the figure.
+        about: What it shows, for the tooltips.
+        dark: Use the dark theme.
+
+    Raises:
+        UserError: For positions that are not finite, or of another shape.
+    """
     if places.ndim == 2 and not np.isfinite(places).all():
         raise UserError("A map needs finite coordinates; got NaN or infinity: leave those rows out.")
     if places.ndim != 2 or places.shape[1] not in (2, 3) or len(places) != len(labels):

@@ -13,7 +13,7 @@ from dmlviz.metrics import curves, distance_histograms
 
 
 def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
-    """Draw the ROC curve of the distance between two images, thinned to a few hundred points.
+    """Return the ROC curve of the distance between two images, thinned to a few hundred points, as a figure.
 
     Args:
         embeddings: A run, or embeddings (n × d).
@@ -104,7 +104,17 @@ def _roc_curve(roc: curves.Roc, log_x: bool) -> dict[str, np.ndarray]:
 
 
 def precision_recall(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
-    """Draw precision over recall of the pairs in `roc`, with the same arguments and errors."""
+    """Return precision over recall of the pairs in `roc` as a figure.
+
+    Args:
+        embeddings: A run, or embeddings (n × d).
+        labels: Class IDs (n), for embeddings.
+        step: A step of the run; by default its end.
+        dark: Use the dark theme.
+
+    Raises:
+        UserError: As `roc`.
+    """
     points = images(embeddings, labels, step)
     result = curves.precision_recall(points.embeddings, points.labels)
     return draw_precision_recall(Measured(result, points.classes, points.about), dark)
@@ -156,7 +166,7 @@ def distance_histogram(
     bins: int = distance_histograms.BINS,
     dark: bool = False,
 ) -> go.Figure:
-    """Draw histograms of all distances within and between classes.
+    """Return histograms of all distances within and between classes as a figure.
 
     Args:
         embeddings: A run, or embeddings (n × d).

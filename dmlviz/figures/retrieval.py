@@ -22,7 +22,7 @@ MAX_CLICKABLE = 40  # with more classes, a cell is smaller than a finger or a mo
 def recall_at_k(
     embeddings: Any, labels: Any = None, *, step: int | None = None, most: int = curves.MAX_RANKS, dark: bool = False
 ) -> go.Figure:
-    """Draw recall@k (CMC) for k from 1 to `most`.
+    """Return recall@k (CMC) for k from 1 to `most` as a figure.
 
     Args:
         embeddings: A run, or embeddings (n × d).
@@ -87,7 +87,7 @@ def draw_recall_at_k(measured: Measured, dark: bool = False, beside: Sequence[Me
 
 
 def confusion_matrix(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
-    """Draw the confusion matrix: class of each image (row), class of its nearest neighbor (column).
+    """Return the confusion matrix as a figure: class of each image (row), class of its nearest neighbor (column).
 
     Args:
         embeddings: A run, or embeddings (n × d).

@@ -15,7 +15,7 @@ GAP = 0.08  # between the two plots, as a fraction of the height
 
 
 def training_curves(run: Run, *, dark: bool = False) -> go.Figure:
-    """Draw a run's loss (above) and the scores of its validation images (below) by step.
+    """Return a figure of a run's loss (above) and the scores of its validation images (below) by step.
 
     Without validation images the scores are of the tracked test images; the names of the lines say which.
 

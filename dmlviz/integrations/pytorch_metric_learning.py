@@ -62,12 +62,20 @@ class DmlvizHooks:
         self.probe.fail(error)
 
     def begin(self, trainer: BaseTrainer) -> None:
-        """Record the untrained net; call it before `trainer.train`."""
+        """Record the untrained net; call it before `trainer.train`.
+
+        Args:
+            trainer: The trainer.
+        """
         self.probe.start()
         self._snapshot(trainer, 0)
 
     def end_of_iteration_hook(self, trainer: BaseTrainer) -> None:
-        """Record the loss of a batch."""
+        """Record the loss of a batch.
+
+        Args:
+            trainer: The trainer.
+        """
         self._trainer = trainer
         if _step(trainer) <= self.probe.last_loss_step:
             if not self._in_epoch:
@@ -77,7 +85,14 @@ class DmlvizHooks:
         self.probe.loss(_step(trainer), trainer.losses["total_loss"])
 
     def end_of_epoch_hook(self, trainer: BaseTrainer) -> bool | None:
-        """Record an epoch; return what the next hook says: False ends the training."""
+        """Record an epoch.
+
+        Args:
+            trainer: The trainer.
+
+        Returns:
+            What the next hook says: False ends the training.
+        """
         self._in_epoch = False
         if trainer.epoch % self.every_n_epochs == 0:
             self._snapshot(trainer, _step(trainer))

@@ -34,6 +34,12 @@ def build(
 
     Raises:
         UserError: For an unknown name or parameter, a value out of range, or a size that is missing.
+
+    Examples:
+        >>> import torch
+        >>> loss = build("triplet", margin=0.2)
+        >>> loss(torch.eye(4), torch.tensor([0, 0, 1, 1]))  # all are equally far from each other
+        tensor(0.2000)
     """
     declaration = LOSSES[name]
     sizes: dict[str, Any] = {"embedding_dim": embedding_dim, "num_classes": num_classes, "seed": seed}

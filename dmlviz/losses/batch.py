@@ -99,7 +99,15 @@ class LossBatch:
         smooth: bool = False,
         numbers: Callable[[], Numbers] | None = None,
     ) -> Terms:
-        """Return `Terms`, for a plug-in: its file need not import torch, which the server does without."""
+        """Return `Terms`, for a plug-in: its file need not import torch, which the server does without.
+
+        Args:
+            values: The loss's terms.
+            mask: Which of them count; by default all.
+            reduction: A name in REDUCTIONS.
+            smooth: For terms that never reach 0 exactly: they are active while they are above 0.01.
+            numbers: Gives what fills the formula of a term; called only when a batch is shown.
+        """
         return Terms(values, mask, reduction, smooth, numbers)
 
     def counts(self) -> Numbers:
@@ -107,7 +115,14 @@ class LossBatch:
         return {"positives": self.positive.sum(dim=1), "negatives": self.negative.sum(dim=1)}
 
     def class_indices(self, count: int) -> Tensor:
-        """Return the labels as rows of class weights; raise UserError where one is not in 0 … count − 1."""
+        """Return the labels as rows of class weights.
+
+        Args:
+            count: Number of class weights.
+
+        Raises:
+            UserError: Where a label is not in 0 … count − 1.
+        """
         if not self.shared.numbered:
             raise UserError(f"Labels number the class weights, 0 to {count - 1}; got texts: number the classes first.")
         may_look = len(self) and not is_transformed(self.labels)
@@ -133,7 +148,11 @@ class LossBatch:
         return index, index[:, None] == torch.arange(count, device=index.device)
 
     def distances(self, kind: str) -> Tensor:
-        """Return "euclidean", "sqeuclidean" or "cosine" distances (n × n): a shared matrix, not to be written into."""
+        """Return distances (n × n): a shared matrix, not to be written into.
+
+        Args:
+            kind: "euclidean", "sqeuclidean" or "cosine".
+        """
         return self.shared.distances(kind)
 
     def cosine(self) -> Tensor:
@@ -147,8 +166,11 @@ class LossBatch:
     def pairs(self, matrix: Tensor, *, directed: bool = False) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return what a pair loss runs over: values of the matrix, which of them are positive, which count (None: all).
 
-        A pair counts once, and both ways round when its value depends on which image is the anchor (`directed`). All
-        are vectors, but n × n where every pair of the batch counts both ways round, or a memory adds to them.
+        All are vectors, but n × n where every pair of the batch counts both ways round, or a memory adds to them.
+
+        Args:
+            matrix: A value of each pair (n × n).
+            directed: Whether a value depends on which image is the anchor: a pair then counts both ways round.
         """
         if isinstance(self.listed, Pairs):
             rows, columns, same = self._mined_pairs(directed)
@@ -167,7 +189,11 @@ class LossBatch:
         return self.listed.kept if isinstance(self.listed, FixedPairs | FixedTriplets) else None
 
     def anchors(self, values: Tensor) -> Tensor:
-        """Return `values` (one an image) of each anchor, shaped to go with the directed `pairs`."""
+        """Return values of each anchor, shaped to go with the directed `pairs`.
+
+        Args:
+            values: One an image (n).
+        """
         return values[self._mined_pairs(True)[0]] if isinstance(self.listed, Pairs) else values[:, None]
 
     def _mined_pairs(self, directed: bool) -> tuple[Tensor, Tensor, Tensor]:

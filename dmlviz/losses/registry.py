@@ -31,7 +31,11 @@ REGISTRY = LossRegistry(LOSSES)
 
 
 def register_loss(name: str) -> Callable[[Formula], Formula]:
-    """Decorate the function of a `LossBatch` (and of the declared parameters) that computes the loss `name`."""
+    """Return a decorator of the function that computes a loss from a `LossBatch` and the declared parameters.
+
+    Args:
+        name: Name of the loss.
+    """
 
     def bind(formula: Formula) -> Formula:
         REGISTRY.register(name)(partial(FunctionLoss, formula))

@@ -108,7 +108,7 @@ def confusion(
     cameras: Any = None,
     gallery_cameras: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the confusion matrix of the nearest neighbor.
+    """Return the confusion matrix of the nearest neighbor.
 
     Queries without a relevant item are excluded; if any embedding is not finite, all counts are 0.
 
@@ -125,6 +125,11 @@ def confusion(
 
     Raises:
         UserError: For input of a wrong shape.
+
+    Examples:
+        >>> names, counts = confusion([[0.0], [0.1], [1.0], [1.1], [0.3]], [3, 3, 7, 7, 7])
+        >>> counts.tolist()  # one 7 lies among the 3s
+        [[2, 0], [1, 2]]
     """
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels, cameras, gallery_cameras)
     counts = np.zeros((len(queries.class_ids), len(queries.class_ids)), np.int64)
@@ -136,9 +141,13 @@ def confusion(
 
 
 def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gallery_labels: Any = None) -> float:
-    """Return the accuracy of nearest-class-mean classification; arguments as `evaluate`.
+    """Return the accuracy of nearest-class-mean classification.
 
-    Without a gallery, a query is excluded from the mean of its class.
+    Args:
+        embeddings: Queries (n × d).
+        labels: Their classes (n).
+        gallery: Embeddings whose means are taken (m × d); by default the queries, without the query itself.
+        gallery_labels: Their classes (m).
     """
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
     if not (queries.finite and (others is None or others.finite)):

@@ -51,7 +51,7 @@ _FOLLOWING = ("Norm", "Pool", "Dropout", "LU", "Sigmoid", "Tanh", "Softmax", "Id
 def describe(
     net: nn.Module, *inputs: Tensor, names: Sequence[str] = (), title: str = "", rows: int = MOST_ROWS
 ) -> Architecture:
-    """Find the layers of a net, what comes out of each, its weights, and which layers have them in common.
+    """Return the layers of a net, what comes out of each, its weights, and which layers have them in common.
 
     The net is run once on the inputs, without gradients and in evaluation mode; nothing in it changes. Layers that are
     the same object, or hold the same parameters, are shared. A module of one's own says what it is called by an

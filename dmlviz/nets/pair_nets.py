@@ -51,7 +51,12 @@ class PairNet(nn.Module):
     def forward(
         self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]
     ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n d"]]:
-        """Return the embeddings of the first and of the second images."""
+        """Return the embeddings of the first and of the second images.
+
+        Args:
+            first: One image of each pair.
+            second: The other.
+        """
         return self.a(first), self.b(second)
 
 
@@ -83,7 +88,13 @@ class TripletNet(nn.Module):
         positive: Float[Tensor, "n c h w"],
         negative: Float[Tensor, "n c h w"],
     ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n d"], Float[Tensor, "n d"]]:
-        """Return the three embeddings of each triplet."""
+        """Return the three embeddings of each triplet.
+
+        Args:
+            anchor: Images.
+            positive: One image of each anchor's class.
+            negative: One of another class.
+        """
         return self.net(anchor), self.net(positive), self.net(negative)
 
 
@@ -104,11 +115,21 @@ class DecisionNet(nn.Module):
         self.decision = nn.Sequential(nn.Linear(2 * embedding_dim, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
     def forward(self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
-        """Return a score for each pair; higher for two patches that match."""
+        """Return a score for each pair; higher for two patches that match.
+
+        Args:
+            first: One image of each pair.
+            second: The other.
+        """
         return self.score(*self.towers(first, second))
 
     def score(self, first: Float[Tensor, "n d"], second: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
-        """Return the scores of pairs whose descriptors are known."""
+        """Return the scores of pairs whose descriptors are known.
+
+        Args:
+            first: One descriptor of each pair.
+            second: The other.
+        """
         score: Tensor = self.decision(torch.cat([first, second], dim=1))
         return score.squeeze(1)
 
@@ -127,7 +148,12 @@ class TwoChannelNet(nn.Module):
         self.net = net
 
     def forward(self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
-        """Return a score for each pair; higher for two patches that match."""
+        """Return a score for each pair; higher for two patches that match.
+
+        Args:
+            first: One image of each pair.
+            second: The other.
+        """
         score: Tensor = self.net(torch.cat([first, second], dim=1))
         return score.squeeze(1)
 
@@ -150,7 +176,11 @@ class TwoStreams(nn.Module):
         self.normalize = normalize
 
     def forward(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
-        """Return the features of both streams."""
+        """Return the features of both streams.
+
+        Args:
+            images: The images.
+        """
         features = torch.cat([self.central(central_half(images)), self.surround(half_resolution(images))], dim=1)
         return l2_normalize(features) if self.normalize else features
 
@@ -173,7 +203,12 @@ class CentralSurroundNet(nn.Module):
         self.decision = nn.Sequential(nn.Linear(num_features, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 
     def forward(self, first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Float[Tensor, " n"]:
-        """Return a score for each pair; higher for two patches that match."""
+        """Return a score for each pair; higher for two patches that match.
+
+        Args:
+            first: One image of each pair.
+            second: The other.
+        """
         score: Tensor = self.decision(self.streams(torch.cat([first, second], dim=1)))
         return score.squeeze(1)
 

@@ -39,7 +39,19 @@ def _plain(values: Any) -> Any:
 
 
 def in_ball(points: np.ndarray, curvature: float) -> np.ndarray:
-    """Return rows (n × d) as points of the ball of this curvature; as they are where it is 0."""
+    """Return rows as points of the Poincaré ball, whose distances metrics, neighbors and maps then take.
+
+    Args:
+        points: Rows (n × d) within the ball.
+        curvature: Its curvature; 0 leaves the rows as they are.
+
+    Examples:
+        >>> from dmlviz.ops.nearest_neighbors import NearestNeighbors
+        >>> points = in_ball(np.array([[0.0, 0.0], [0.5, 0.0]]), curvature=1.0)
+        >>> NearestNeighbors(points).others(1)[0].round(3)
+        array([[1.099],
+               [1.099]], dtype=float32)
+    """
     if not curvature:
         return points
     placed: BallPoints = np.asarray(points).view(BallPoints)

@@ -105,7 +105,7 @@ def project(
     on_phase: OnPhase | None = None,
     device: str = "cpu",
 ) -> Projection:
-    """Project embeddings to 2-D or 3-D.
+    """Return a map of embeddings, in 2 or 3 dimensions.
 
     Equal calls give equal maps on a CPU, on any number of threads: see `use_threads`. Torch computes on one thread, so
     that it stays fast beside a busy process; the caller's number of threads is restored. The engine "reference" reports

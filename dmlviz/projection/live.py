@@ -146,7 +146,18 @@ class LiveProjection:
         """Go on with new embeddings, and yield the map after every few iterations, as long as one asks for another.
 
         The sixth map of the first embeddings, and the second of later ones, is that of `update`, turned onto the frame
-        before. A linear map is yielded once. Arguments and errors are those of `update`.
+        before. A linear map is yielded once.
+
+        Args:
+            embeddings: As for `update`.
+            ids: As for `update`.
+            labels: As for `update`.
+
+        Yields:
+            The map.
+
+        Raises:
+            UserError: As `update`.
         """
         return self._maps(embeddings, ids, labels, _slices)
 

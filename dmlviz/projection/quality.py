@@ -78,7 +78,7 @@ def projection_quality(
     largest: int = MAX_POINTS,
     neighbors: NeighborTable | None = None,
 ) -> ProjectionQuality:
-    """Measure the quality of a map.
+    """Return the quality of a map.
 
     Args:
         embeddings: Embeddings (n × d), finite; NumPy or torch.

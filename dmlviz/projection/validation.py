@@ -54,7 +54,14 @@ def lowered(config: ProjectionConfig, n: int, dimension: int) -> tuple[Projectio
 
 
 def clamp_parameter(declared: ProjectionSpec, parameter: Parameter, n: int, dimension: int) -> Parameter:
-    """Return a projection's parameter with its maximum lowered to what n points of that dimension allow."""
+    """Return a projection's parameter with its maximum lowered to what the data allow.
+
+    Args:
+        declared: The projection.
+        parameter: One of its parameters.
+        n: Number of points.
+        dimension: Of the embeddings.
+    """
     limit = declared.limits(n, dimension).get(parameter.name) if declared.limits is not None else None
     if limit is None or parameter.maximum is None or limit >= parameter.maximum:
         return parameter

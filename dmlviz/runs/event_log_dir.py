@@ -91,15 +91,31 @@ class EventLogDir(Generic[Event, End]):
         return (end and end.get("faithfulness")) or {}
 
     def events(self, after: int = 0) -> list[Event]:
-        """Return the events from number `after` (from 0) on."""
+        """Return the events.
+
+        Args:
+            after: Number of the first one, from 0.
+        """
         return self.log.events(after)
 
     def follow(self, after: int = 0) -> LogFollower:
-        """Return a follower that yields new events as numbered lines of JSON."""
+        """Return a follower that yields new events as numbered lines of JSON.
+
+        Args:
+            after: Number of the first one, from 0.
+        """
         return LogFollower(self.log.path, after)
 
     def frame(self, frame: str) -> bytes:
-        """Return the int16 positions of a frame by its hash; raise RunNotFoundError if it does not exist."""
+        """Return the int16 positions of a frame.
+
+        Args:
+            frame: Its hash.
+
+        Raises:
+            RunNotFoundError: If there is none.
+            DamagedFileError: If its file is not what was written.
+        """
         path = self.path / "frames" / f"{frame}.i16"
         if not is_run_id(frame) or not os.path.lexists(path):
             raise RunNotFoundError(f"Run {self.id} has no frame {str(frame)[:40]!r}.")
@@ -110,12 +126,23 @@ class EventLogDir(Generic[Event, End]):
         return content
 
     def positions(self, frame: FrameMeta) -> np.ndarray:
-        """Return the positions of a frame (n × dims, float32), described as in an event."""
+        """Return the positions of a frame (n × dims, float32).
+
+        Args:
+            frame: The frame, as an event describes it.
+        """
         self.check_frame(frame)
         return dequantize(self.frame(frame["id"]), frame["dims"], Box(tuple(frame["center"]), frame["scale"]))
 
     def check_frame(self, frame: FrameMeta) -> None:
-        """Raise DamagedFileError if the file of a frame is missing, or of a size other than in its event."""
+        """Check that the file of a frame is there, and as long as its event says.
+
+        Args:
+            frame: The frame, as an event describes it.
+
+        Raises:
+            DamagedFileError: If it is not.
+        """
         path, length = self.path / "frames" / f"{frame['id']}.i16", 2 * frame["n"] * frame["dims"]
         try:
             with reading(path), open_regular(path) as file:

@@ -246,6 +246,9 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
 
         Args:
             step: One of `snapshot_steps`.
+
+        Raises:
+            RunNotFoundError: For another step.
         """
         shape = (self._count("tracked.npy"), self.config.embedding_dim)
         array = read_array(self.path / "snapshots" / f"{int(step)}.npy", "f", shape)
@@ -259,10 +262,14 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         return self._steps("batches", ".npz")
 
     def batch(self, step: int) -> BatchRecord:
-        """Return the recorded batch of a step; raise RunNotFoundError if there is none.
+        """Return a recorded batch.
 
         Args:
             step: One of `recorded_batch_steps`.
+
+        Raises:
+            RunNotFoundError: For another step.
+            DamagedFileError: If the file holds something else.
         """
         path = self.path / "batches" / f"{int(step)}.npz"
         if not path.is_file():
@@ -420,10 +427,13 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         return [self, *self.projections()]
 
     def projection(self, id: str) -> ProjectionRun:
-        """Return the projection with this ID; raise RunNotFoundError if there is none.
+        """Return a projection.
 
         Args:
-            id: ID of a projection.
+            id: Its ID.
+
+        Raises:
+            RunNotFoundError: If there is none.
         """
         if is_run_id(id) and (self.path / "projections" / id / "projection.json").is_file():
             return ProjectionRun(self.path / "projections" / id)

@@ -43,7 +43,11 @@ OF_ONE_TRAINING = (
 
 
 def runs_folder(folder: str | Path | None = None) -> Path:
-    """Return the runs folder: `folder`, else the environment variable DMLVIZ_RUNS, else `kept_folder("runs")`."""
+    """Return the runs folder.
+
+    Args:
+        folder: This folder; by default $DMLVIZ_RUNS, else `kept_folder("runs")`.
+    """
     path = folder or os.environ.get("DMLVIZ_RUNS")
     return Path(path).expanduser() if path else kept_folder("runs")
 
@@ -144,10 +148,13 @@ class Runs:
         return (*own, *ready_made), tuple(run for run in runs if isinstance(run, DamagedRun))
 
     def get(self, run: str) -> Run:
-        """Return the run with this ID; raise RunNotFoundError if it does not exist or its settings cannot be read.
+        """Return a run.
 
         Args:
-            run: An ID.
+            run: Its ID.
+
+        Raises:
+            RunNotFoundError: If there is none, or its settings cannot be read.
         """
         record = None
         if is_run_id(run):
@@ -267,11 +274,14 @@ class Runs:
             remove_stale_folders(self.folder, pattern)
 
     def rename(self, run: str, title: str) -> None:
-        """Rename a run; raise UserError for a ready-made run or an empty title.
+        """Rename a run.
 
         Args:
             run: An ID.
             title: The new title.
+
+        Raises:
+            UserError: For a ready-made run, or an empty title.
         """
         title = one_line(title)
         if not title:
@@ -279,21 +289,27 @@ class Runs:
         self._note(run, title=title)
 
     def tag(self, run: str, tags: Iterable[str]) -> None:
-        """Replace the tags; raise UserError for a ready-made run.
+        """Replace the tags.
 
         Args:
             run: An ID.
             tags: All its tags from here on.
+
+        Raises:
+            UserError: For a ready-made run.
         """
         unique = dict.fromkeys(filter(None, (one_line(tag, 30) for tag in tags)))
         self._note(run, tags=tuple(unique)[:MAX_TAGS])
 
     def pin(self, run: str, pinned: bool = True) -> None:
-        """Pin or unpin a run: a pinned run is never evicted. Raise UserError for a ready-made run.
+        """Pin or unpin a run: a pinned run is never evicted.
 
         Args:
             run: An ID.
             pinned: False to unpin it.
+
+        Raises:
+            UserError: For a ready-made run.
         """
         self._note(run, pinned=pinned)
 
@@ -303,10 +319,13 @@ class Runs:
         write_json(record.path / "run.json", record.info | fields)
 
     def delete(self, run: str) -> None:
-        """Move a run to the trash; raise UserError while it is written or Clean uses it, and for a ready-made run.
+        """Move a run to the trash.
 
         Args:
             run: An ID.
+
+        Raises:
+            UserError: While it is written or Clean uses it, and for a ready-made run.
         """
         try:
             record = self._writable(run)
@@ -364,7 +383,11 @@ class Runs:
 
 
 def default_title(config: TrainConfig) -> str:
-    """Return the default title of a run: data set, loss, miner."""
+    """Return the default title of a run: data set, loss, miner.
+
+    Args:
+        config: Its settings.
+    """
     parts = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
     if config.miner is not None:
         parts.append(MINERS[config.miner].title.lower())

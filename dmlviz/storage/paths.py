@@ -8,7 +8,11 @@ from platformdirs import user_cache_path, user_data_path
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """Return the folder of the data sets: `root`, else $DMLVIZ_DATA, else `kept_folder("data")`."""
+    """Return the folder of the data sets.
+
+    Args:
+        root: This folder; by default $DMLVIZ_DATA, else `kept_folder("data")`.
+    """
     named = root if root is not None else os.environ.get("DMLVIZ_DATA")
     return Path(named).expanduser() if named else kept_folder("data")
 

@@ -52,7 +52,7 @@ class TrainingProgram:
 
 
 def training_program(config: TrainConfig) -> TrainingProgram:
-    """Write a training step of a config as programs, with the initial weights of its seed.
+    """Return a training step of a config as programs, with the initial weights of its seed.
 
     Args:
         config: The settings; the batches have the same number of images of each class.
