@@ -17,6 +17,7 @@ import { aligned, pca } from "../src/projection/linear.ts";
 import { keptNeighbors, nearestOthers } from "../src/projection/neighbors.ts";
 import { affinities, conditionalProbabilities, TSNE } from "../src/projection/tsne.ts";
 import { curve, fuzzyGraph, UMAP } from "../src/projection/umap.ts";
+import { occlusion } from "../src/standalone/occlusion.ts";
 import { confidenceOf } from "../src/standalone/queryNet.ts";
 
 const hex = (color) => "#" + color.map((value) => value.toString(16).padStart(2, "0")).join("");
@@ -59,6 +60,21 @@ const SCRIPTS = {
     const filled = templates.flatMap(({ template, numbers }) => formulasOf(template, numbers, 0.5));
     return [...formulas, ...filled].map((latex) => mathml(latex));
   },
+  // Which parts of two images hold them together, for a net of one layer (size × size × d).
+  occlusion: (given) =>
+    given.map(({ pair, size, weights }) => {
+      const [area, d] = [size * size, weights[0].length];
+      const embed = (images) =>
+        Float32Array.from({ length: (images.length / area) * d }, (_, at) => {
+          const from = Math.floor(at / d) * area;
+          return weights.reduce((sum, row, i) => sum + (row[at % d] * images[from + i]) / 255, 0);
+        });
+      return occlusion(
+        embed,
+        pair.map((image) => Uint8Array.from(image)),
+        size,
+      ).map((map) => Array.from(map));
+    }),
   // The weights after each step, by gradients that Python gives.
   optimizers: (given) => given.map(steps),
   // The layouts of points, and what they are made of.

@@ -83,6 +83,8 @@ def test_a_page_trains_offline_and_the_app_takes_its_run_with_the_same_numbers(p
 
     draw_a_one(page)
     page.locator(".inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
+    page.get_by_text("Why is it near to the nearest test image?").click()
+    page.locator("figure.parts canvas").nth(2).wait_for()
 
     with page.expect_download() as download:
         page.get_by_role("button", name="Keep").click()
@@ -109,6 +111,7 @@ def test_settings_change_while_it_trains_and_a_point_and_a_drawing_show_their_ne
     expect(inspector).not_to_have_text(inspector.inner_text(), use_inner_text=True)  # asked again at each snapshot
     page.locator(".map").evaluate("root => root.map.interaction.pin(7)")
     inspector.get_by_text("neighbors").first.wait_for()
+    assert not inspector.get_by_text("Why is it near").count()  # while the net changes
     page.get_by_label("Learning rate").select_option("0.001")
     page.get_by_label("Loss", exact=True).select_option("softmax")
     page.wait_for_url(re.compile("loss=softmax"))

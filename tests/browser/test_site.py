@@ -9,6 +9,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from dmlviz import data
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport
@@ -17,6 +18,7 @@ from dmlviz.export.page_contents import page_contents
 from dmlviz.export.site import MAX_BYTES, write_site
 from dmlviz.lessons import LESSONS
 from dmlviz.runs.embed import embed
+from dmlviz.runs.occlusion import occlusion_maps
 from dmlviz.runs.store import Runs
 from tests.browser.person import SLOW
 
@@ -61,7 +63,9 @@ IN_PAGE = """async ([name, text, side]) => {
   const site = await import("../script.js");
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   if (name === "prepare") return Array.from(site.prepareDrawing(bytes, side));
-  return Array.from((await site.loadNet()).embed(bytes));
+  const net = await site.loadNet();
+  if (name === "parts") return net.parts([bytes.subarray(0, bytes.length / 2), bytes.subarray(bytes.length / 2)]).maps;
+  return Array.from(net.embed(bytes));
 }"""
 
 
@@ -92,6 +96,10 @@ def test_a_drawing_is_prepared_and_embedded_in_the_page_as_by_python(site, page)
         np.testing.assert_allclose(prepared.astype(int), expected.ravel(), atol=1)  # a gray level, by rounding
         embedding = page.evaluate(IN_PAGE, ["embed", encoded(expected), 0])
         np.testing.assert_allclose(embedding, embed(run, expected[None])[0], atol=1e-4)
+    pair = data.load(run.config.dataset).test.images[[7, 42]]
+    changes = occlusion_maps(lambda images: embed(run, images), pair)
+    shown = [np.frombuffer(b64decode(one), np.int8) for one in page.evaluate(IN_PAGE, ["parts", encoded(pair), 0])]
+    np.testing.assert_allclose(np.reshape(shown, pair.shape), 127 * changes / np.abs(changes).max(), atol=0.6)
 
     box = page.locator(".query-pad canvas").bounding_box()
     assert page.locator(".query-pad .hint").bounding_box()["width"] > 0.9 * box["width"]  # not a word a line beside it
@@ -100,6 +108,8 @@ def test_a_drawing_is_prepared_and_embedded_in_the_page_as_by_python(site, page)
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
     page.mouse.up()
     page.locator(".inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
+    page.get_by_text("Why is it near to the nearest test image?").click()
+    page.locator("figure.parts canvas").nth(2).wait_for()  # the drawing, and a map on each
     assert page.failures == []
     assert all(url.startswith((address, "blob:", "data:")) for url in page.asked)
 

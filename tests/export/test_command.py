@@ -2,7 +2,7 @@
 
 import io
 import re
-import subprocess
+import runpy
 import sys
 import zipfile
 from pathlib import Path
@@ -18,7 +18,10 @@ from dmlviz.cli.main import main
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport, write
 from dmlviz.export.onnx_file import from_bytes
+from dmlviz.runs.embed import embed
+from dmlviz.runs.occlusion import occlusion_maps
 from dmlviz.runs.store import Runs
+from dmlviz.runs.thresholds import threshold
 
 
 def run_cli(capsys, *arguments):
@@ -133,12 +136,18 @@ def test_without_the_extra_a_sentence_names_it(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_example_finds_with_onnxruntime_and_faiss_what_the_run_finds(tmp_path):
+def test_the_example_finds_with_onnxruntime_and_faiss_what_the_run_finds(tmp_path, monkeypatch, capsys):
     pytest.importorskip("onnxruntime")
-    done = subprocess.run([sys.executable, EXAMPLE], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "Warning" not in done.stderr
-    image, drawn = (re.findall(r"(\d+) \((\d)\) ([\d.]+)", line) for line in done.stdout.splitlines())
-    neighbors = Runs(tmp_path).get(RUN).neighbors(42, 4)
+    monkeypatch.chdir(tmp_path)
+    own = runpy.run_path(str(EXAMPLE), run_name="__main__")  # a warning is an error
+    lines = capsys.readouterr().out.splitlines()[-11:]
+    image, drawn = (re.findall(r"(\d+) \((\d)\) ([\d.]+)", line) for line in lines[:2])
+    found = Runs(tmp_path).get(RUN)
+    neighbors = found.neighbors(42, 4)
     assert image == [("42", "2", "0.000"), *((str(n.item), str(n.label), f"{n.distance:.3f}") for n in neighbors)]
     assert {label for _, label, _ in drawn} == {"1"}
+    assert own["limit"] == threshold(found).value
+    assert ["known" in line for line in lines[:2]] == [True, True]
+    for pair in (own["pictures"], np.stack([own["drawn"], np.zeros_like(own["drawn"])])):
+        changes = occlusion_maps(lambda images: embed(found, images), pair)
+        np.testing.assert_allclose(own["parts"](pair), changes, atol=1e-5)

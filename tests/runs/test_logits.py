@@ -130,3 +130,17 @@ def test_of_two_empty_images_nothing_can_be_hidden(ink):
 
 def test_two_equal_images_are_only_moved_apart():
     assert (occlusion_maps(sums_of_quarters, pair(with_square(4, 4), with_square(4, 4))) >= 0).all()
+
+
+@pytest.mark.slow
+def test_a_page_without_a_server_finds_the_same_parts(page_script):
+    random, given, right = np.random.default_rng(0), [], []
+    for size in (8, 28, 35):  # 35 / 14 lies between two whole numbers of pixels
+        weights = random.normal(size=(size * size, 5))
+        drawn = np.where(random.random((2, size, size)) < 0.3, random.integers(0, 256, (2, size, size)), 7)
+        blank = np.full((size, size), 255)
+        for images in (drawn, np.stack([drawn[0], blank]), random.integers(0, 256, (2, size, size))):
+            given.append({"pair": images.reshape(2, -1).tolist(), "size": size, "weights": weights.tolist()})
+            right.append(occlusion_maps(lambda batch, w=weights: batch.reshape(len(batch), -1) / 255 @ w, images))
+    for expected, found in zip(right, page_script("occlusion", given), strict=True):
+        np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=2e-6)

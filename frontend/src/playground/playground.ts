@@ -1,5 +1,5 @@
 // A page that trains in this tab: settings above the workbench, and everything that the workbench does on what is trained.
-import type { Drawing, LayoutSetting, RunEvent } from "../protocol.ts";
+import type { Drawing, LayoutSetting, OcclusionMaps, RunEvent } from "../protocol.ts";
 import { decodeBase64, encodeBase64 } from "../lib/base64.ts";
 import { h } from "../lib/dom.ts";
 import { grouped } from "../lib/format.ts";
@@ -139,6 +139,9 @@ function prepare(): void {
       source: tab,
       further: { pad: renderDrawingPad },
       pad: HINT,
+      get parts() {
+        return running ? undefined : partsOf; // the net changes meanwhile
+      },
       onSettings: (values) => {
         tab.set(values);
         page?.take(contentsNow());
@@ -244,6 +247,12 @@ async function ask(): Promise<boolean> {
   if (!found || image !== asked) return false;
   answer = { image, side: opened.data.framing.size, ...found };
   return true;
+}
+
+async function partsOf(pair: Uint8Array[]): Promise<OcclusionMaps> {
+  const found = await tab.ask<OcclusionMaps>({ do: "parts", pair });
+  if (!found) throw new Error("There is no net now: train one.");
+  return found;
 }
 
 function report(events: RunEvent[], ended: boolean): void {

@@ -104,7 +104,9 @@ export class TabSource implements RunSource {
   }
 
   /** What the worker answers to a question. */
-  ask<Answer>(question: { do: "ask"; image: Uint8Array } | { do: "keep" }): Promise<Answer | null> {
+  ask<Answer>(
+    question: { do: "ask"; image: Uint8Array } | { do: "parts"; pair: Uint8Array[] } | { do: "keep" },
+  ): Promise<Answer | null> {
     const id = ++this.asked;
     this.tell({ ...question, id, k: K } as Order);
     return new Promise((resolve) => this.waiting.set(id, resolve as (answer: unknown) => void));

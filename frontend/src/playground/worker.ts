@@ -1,5 +1,6 @@
 // The worker of a playground: it trains, and tells the page what happens.
 import type { RunEvent } from "../protocol.ts";
+import { packedOcclusion } from "../standalone/occlusion.ts";
 import { unpack } from "../standalone/unpack.ts";
 import type { DatasetContents, LossContents, Objective, Settings } from "./contents.ts";
 import { sentenceOf } from "../program/format.ts";
@@ -17,6 +18,7 @@ export type Order =
   | { do: "change"; settings: Settings }
   | { do: "stop" }
   | { do: "ask"; id: number; image: Uint8Array; k: number }
+  | { do: "parts"; id: number; pair: Uint8Array[] }
   | { do: "keep"; id: number }
   | {
       do: "lay out";
@@ -113,6 +115,10 @@ const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => 
   },
   ask({ id, image, k }) {
     tell({ says: "answer", id, answer: session?.ask(image, k) ?? null });
+  },
+  parts({ id, pair }) {
+    const answer = session && packedOcclusion((images) => session!.training.embed(images), pair, data.size);
+    tell({ says: "answer", id, answer });
   },
   "lay out"({ rows, d, settings, isLast, from }) {
     layout ??= new LiveLayout(settings, randomNumbers(1));

@@ -45,7 +45,7 @@ function percentile(sorted: number[], share: number): number {
   return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
 }
 
-function roundHalfEven(value: number): number {
+export function roundHalfEven(value: number): number {
   const whole = Math.round(value);
   return value % 1 === 0.5 && whole % 2 ? whole - 1 : whole;
 }

@@ -1,9 +1,11 @@
 // The net of an exported run: embeds a drawing, finds its neighbors, and its place on the map.
 import type { Bytes } from "../lib/base64.ts";
 import type { PackedProgram } from "../program/format.ts";
+import type { OcclusionMaps } from "../protocol.ts";
 import { check, Machine, Memory } from "../program/program.ts";
 import { drawnImage, type Framing } from "./drawnImage.ts";
 import { nearestRows } from "./nearest.ts";
+import { packedOcclusion } from "./occlusion.ts";
 import { unpack } from "./unpack.ts";
 
 /** `Calibration.packed` in Python, with its sentences. */
@@ -108,6 +110,19 @@ export class QueryNet {
     this.machine.input("images").set(Float32Array.from(image, (byte) => (byte / 255 - mean) / std));
     this.machine.run();
     return this.machine.output("embeddings").slice() as Float32Array;
+  }
+
+  /** Which parts of two images hold them together. */
+  parts(pair: Uint8Array[]): OcclusionMaps {
+    const { dims, framing } = this.data;
+    const area = framing.size ** 2;
+    const embed = (images: Uint8Array) => {
+      const rows = new Float32Array((images.length / area) * dims);
+      for (let i = 0; i * area < images.length; i++)
+        rows.set(this.embed(images.subarray(i * area, (i + 1) * area)), i * dims);
+      return rows;
+    };
+    return packedOcclusion(embed, pair, framing.size);
   }
 
   private project(embedding: Float32Array): number[] | null {

@@ -1,10 +1,14 @@
 // A run without a server: the same workbench as in the app, on what Python packed.
 import { type Bytes, bytesOf, decodeBase64, encodeBase64 } from "../lib/base64.ts";
 import { stream } from "../lib/eventStream.ts";
+import { context2d } from "../lib/dom.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
+import { tileOf } from "../lib/sprites.ts";
 import type { MapInput } from "../map/data/expandProps.ts";
-import type { InspectorProps, ItemNeighbors, LayoutSetting, PictureInfo, RunEvent, Source } from "../protocol.ts";
+import type { InspectorProps, ItemNeighbors, LayoutSetting, OcclusionMaps } from "../protocol.ts";
+import type { PictureInfo, RunEvent, Source } from "../protocol.ts";
 import { Address } from "../workbench/address.ts";
+import type { AskParts } from "../workbench/inspector/captions.ts";
 import { ViewStore } from "../workbench/store.ts";
 import { type FurtherParts, Workbench } from "../workbench/workbench.ts";
 import { type Answer, confidenceOf, type QueryNetData } from "./queryNet.ts";
@@ -161,6 +165,8 @@ interface Options {
   /** Parts that a page has beside those of the workbench, and what the drawing pad is given. */
   further?: FurtherParts;
   pad?: unknown;
+  /** Finds which parts of two images (gray) hold them together, while that can be asked. */
+  parts?: (pair: Uint8Array[]) => Promise<OcclusionMaps>;
   /** What answers for the run, where it is not what was packed. */
   source?: RunSource;
   /** Hears which settings of the layout a person has changed. */
@@ -248,7 +254,7 @@ export class RunPage {
       inspectors: [
         // without neighbors and pictures there is nothing to say of a point
         ...(this.hasNeighbors || sprites.urls.length ? [this.inspectorOf(answer, trouble)] : []),
-        ...(other ? [{ ...this.inspectorOf(null, ""), run: other.run }] : []),
+        ...(other ? [{ ...this.inspectorOf(null, ""), run: other.run, parts: undefined }] : []),
       ],
       ...(contents.plain ? {} : { scores: { ...source, view: "live" } }),
       has_loss: true,
@@ -260,12 +266,31 @@ export class RunPage {
     this.workbench.update(data, { setStateValue: () => {}, setTriggerValue });
   }
 
+  private partsOf(answer: Answer | null): AskParts | undefined {
+    const { parts: ask } = this.options;
+    const pixels = (item: number) => this.pixelsOf(item);
+    if (!ask || !this.sprites.urls.length) return undefined;
+    return async (item, subject) =>
+      ask([subject === undefined ? answer!.image : await pixels(subject), await pixels(item)]);
+  }
+
+  /** The gray values of a test image, from its sheet. */
+  private async pixelsOf(item: number): Promise<Uint8Array> {
+    const { tile } = this.sprites;
+    const { url, x, y } = tileOf(this.sprites, item);
+    const sheet = Object.assign(new Image(), { src: url });
+    await sheet.decode();
+    const context = context2d(Object.assign(document.createElement("canvas"), { width: tile, height: tile }));
+    context.drawImage(sheet, -x, -y);
+    return Uint8Array.from(context.getImageData(0, 0, tile, tile).data.filter((_, i) => i % 4 === 0));
+  }
+
   private get hasNeighbors(): boolean {
     return this.options.source !== undefined || this.near?.k !== 0;
   }
 
   /** The drawing with its neighbors; words where there is none. */
-  private inspectorOf(answer: Answer | null, trouble: string): InspectorProps {
+  private inspectorOf(answer: Answer | null, trouble: string): InspectorProps & { parts?: AskParts } {
     const { contents, labels, sprites } = this;
     const { run, classes, n, noun, plain } = contents;
     const props = {
@@ -275,6 +300,7 @@ export class RunPage {
       sprites,
       among: n,
       given: plain || this.options.source !== undefined,
+      parts: this.partsOf(answer),
     };
     const has = this.options.source !== undefined || this.near?.k !== 0;
     if (!answer)

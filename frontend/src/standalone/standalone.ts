@@ -39,6 +39,7 @@ const contents = await keptContents(document);
 const description = contents.query;
 let answer: Answer | null = null;
 let trouble = "";
+let net: Promise<QueryNet> | null = null; // fetched with the first stroke, or question
 
 const place = document.getElementById("workbench");
 if (!place) throw new Error("the page has no place for the run");
@@ -56,6 +57,7 @@ const page = new RunPage(place.attachShadow({ mode: "open" }), contents, {
       }),
   },
   pad: description && contents.run,
+  parts: description && (async (pair) => (await (net ??= QueryNet.load(description))).parts(pair)),
 });
 const show = () => page.show(answer, trouble);
 page.store.subscribe((change) => {
@@ -63,9 +65,6 @@ page.store.subscribe((change) => {
   answer = null;
   show();
 });
-
-/** The net, fetched with the first stroke. */
-let net: Promise<QueryNet> | null = null;
 
 /** Embed a drawing, or forget the last one. */
 async function ask(drawing: Drawing | null): Promise<void> {

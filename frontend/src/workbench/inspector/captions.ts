@@ -4,7 +4,7 @@ import { UNLABELED } from "../../lib/palette.ts";
 
 import type { ClassGroup, Selection } from "../../lib/selection.ts";
 import type { Metric } from "../store.ts";
-import type { InspectorProps, ItemNeighbors, QueryAnswer, Subject } from "../../protocol.ts";
+import type { InspectorProps, ItemNeighbors, OcclusionMaps, QueryAnswer, Subject } from "../../protocol.ts";
 
 /** A neighbor of the image in question. */
 export interface InspectedNeighbor {
@@ -12,6 +12,9 @@ export interface InspectedNeighbor {
   label: number;
   distance: number;
 }
+
+/** Asks which parts of a test image and of the subject, another one or a picture, hold them together for the final net. */
+export type AskParts = (item: number, subject?: number) => Promise<OcclusionMaps>;
 
 /** The inspected image and its neighbors. */
 export interface Inspected extends Omit<InspectorProps, "near"> {
@@ -24,6 +27,8 @@ export interface Inspected extends Omit<InspectorProps, "near"> {
   metric?: Metric;
   /** The kept pictures among the nearest: ID, name, distance. */
   kept?: QueryAnswer["kept"];
+  /** Of a page without a server. */
+  parts?: AskParts;
   /** The image with which this one is compared. */
   partner?: number | null;
 }

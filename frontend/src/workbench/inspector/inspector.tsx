@@ -18,7 +18,7 @@ import { Example, Why } from "./example.tsx";
 import style from "./inspector.css";
 import { LogitsView } from "./logits.tsx";
 import { NeighborList } from "./subjectView.tsx";
-import { PairView, QueryParts } from "./pairView.tsx";
+import { NearestParts, PairView } from "./pairView.tsx";
 import { HistoryButton, Key, KnownValues, Steps, SubjectHead } from "./subjectView.tsx";
 
 const METRICS: Record<Metric, string> = { euclidean: "Euclidean", cosine: "Cosine" };
@@ -35,7 +35,10 @@ export default function ({ parentElement, data, store = pageStore }: Arguments) 
 }
 
 // Neighbors come as [item, label, distance], nearest first.
-function decodeProps({ near = [], ...data }: InspectorProps & Pick<Inspected, "values" | "known">): Inspected {
+function decodeProps({
+  near = [],
+  ...data
+}: InspectorProps & Pick<Inspected, "values" | "known" | "parts">): Inspected {
   return { ...data, neighbors: near.map(([item, label, distance]) => ({ item, label, distance })) };
 }
 
@@ -204,7 +207,7 @@ class Inspector {
               {data.steps && data.steps.length > 0 && <Steps steps={data.steps} />}
               {data.far && <p class="far">{`${data.far} ${data.basis ?? ""}`}</p>}
               {this.queries.keepLine}
-              <QueryParts data={data} ask={this.queries.askParts} />
+              <NearestParts data={data} ask={data.parts ?? this.queries.askParts} />
               <PairView data={data} compare={(partner) => this.store.set({ partner })} />
               {data.metric && this.metricTabs(data)}
               <NeighborList {...{ data, pin, ranks }} source={this} />

@@ -8,7 +8,7 @@ import { fetchJson, ROUTES } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import type { ImagePair, OcclusionMaps, PairSpace, SpriteSheets } from "../../protocol.ts";
 import { useAnswer } from "../../lib/hooks.ts";
-import type { WithSubject } from "./captions.ts";
+import type { AskParts, WithSubject } from "./captions.ts";
 import { TextButton } from "../../lib/panel.tsx";
 import { Picture } from "./subjectView.tsx";
 
@@ -124,22 +124,26 @@ const Tile = ({ item, sprites }: { item: number; sprites: SpriteSheets }) => (
   <span class="picture" style={tileStyle(sprites, item, MAP_PX)} />
 );
 
-interface QueryPartsProps {
+interface NearestPartsProps {
   data: WithSubject;
-  ask: ((item: number) => Promise<OcclusionMaps>) | null;
+  ask: AskParts | null;
 }
 
-/** Why a person's own picture is near to its nearest test image, by the final net: not at an earlier step. */
-export function QueryParts({ data, ask }: QueryPartsProps) {
-  const { step, steps, neighbors, sprites } = data;
-  const [ink, item] = [steps?.at(-1), neighbors[0]?.item];
-  if (!ask || step !== undefined || !ink || item === undefined || !sprites?.urls.length) return null;
+/** Why the subject is near to its nearest test image, by the final net: not at an earlier step. */
+export function NearestParts({ data, ask }: NearestPartsProps) {
+  const { step, steps, neighbors, sprites, subject, run } = data;
+  const [ink, item, own] = [steps?.at(-1), neighbors[0]?.item, subject.item];
+  if (!ask || step !== undefined || (own === undefined && !ink) || item === undefined || !sprites?.urls.length)
+    return null;
   return (
     <Parts
-      key={`${ink.ink} ${item}`}
-      ask={() => ask(item)}
+      key={`${run} ${own ?? ink?.ink} ${item}`}
+      ask={() => ask(item, own)}
       label="Why is it near to the nearest test image?"
-      pictures={[<Picture {...ink} />, <Tile {...{ item, sprites }} />]}
+      pictures={[
+        own === undefined ? <Picture {...ink!} /> : <Tile item={own} sprites={sprites} />,
+        <Tile {...{ item, sprites }} />,
+      ]}
     />
   );
 }

@@ -5,6 +5,7 @@ import { h } from "../../lib/dom.ts";
 import { draw, TextButton } from "../../lib/panel.tsx";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { OcclusionMaps, QueryAnswer, QuerySource } from "../../protocol.ts";
+import type { AskParts } from "../inspector/captions.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
 import { Asker, MAX_MB } from "./questions.ts";
 import { bodyOf, gallery, GalleryList, isZip, KeepLine, Said } from "./gallery.tsx";
@@ -108,7 +109,7 @@ export class QueryPanel {
   }
 
   /** Asks which parts of the picture in question and of a test image hold them together; null while that cannot be. */
-  get askParts(): ((item: number) => Promise<OcclusionMaps>) | null {
+  get askParts(): AskParts | null {
     const { source, question } = this;
     const asked = source && !source.live ? question?.keepable : null;
     if (!source || !asked) return null;
