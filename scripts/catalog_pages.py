@@ -59,7 +59,7 @@ def catalog_pages() -> tuple[dict[str, str], list[Any]]:
         entries = [{kind.catalog[name].title: _path(kind, name)} for name in names]
         navigation.append({kind.title: [_path(kind, "index"), *entries]})
     for path, title, lines in (
-        ("catalog/questions.md", "Questions", _questions()),
+        ("catalog/questions.md", "When a training goes wrong", _questions()),
         ("catalog/keys.md", "Keyboard", _keys()),
         ("catalog/glossary.md", "Glossary", _glossary()),
     ):

@@ -81,6 +81,8 @@ def _moved(source: Path, files: dict[str, str | bytes]) -> str:
     markdown = LINK.sub(link, source.read_text(encoding="utf-8"))
     markdown = markdown.replace("<!-- playground -->", "- No time? [Train in this tab](try/playground/index.html).")
     bundled = "\n\n[The libraries in them](LICENSES.txt)"
+    if source.stem in ("CHANGELOG", "FAULTS"):  # they have every word, and answer no question
+        markdown = f"---\nsearch:\n  exclude: true\n---\n{markdown}"
     markdown = generated(markdown.replace("<!-- gallery -->", "\n".join(played) + bundled))
     return re.sub(r"^::: (\S+)$", _documented, markdown, flags=re.MULTILINE)
 

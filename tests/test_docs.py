@@ -355,7 +355,8 @@ def test_what_people_search_for_is_found(site):
         "stays at the margin": "catalog/questions.html",
         "anchor": "catalog/glossary.html",
         "LeNet": "catalog/net/lenet.html",
-        "uninstall": "START.html",
+        "uninstall": "QUESTIONS.html",
+        "share it with my class": "QUESTIONS.html",
         "keyboard": "catalog/keys.html",
         "--learning-rate": "catalog/command/train.html",
     }.items():

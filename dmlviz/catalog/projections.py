@@ -18,7 +18,7 @@ class ProjectionSpec(Spec):
     A parameter called `iterations` makes it iterative: it is drawn while it forms. One called `metric` is the distance
     of the embedding that it goes by, and one called `supervised`, where true, hands it the labels.
 
-    explanation: the formula in words, for who has not met it.
+    explanation: the formula in words, for readers who have not met it.
     linear: whether the map is a linear function of the embedding; new points are then placed exactly.
     caution: two lines on what may not be read from its picture.
     module: the module that implements it, imported when it is needed; empty for a plug-in.

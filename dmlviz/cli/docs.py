@@ -20,7 +20,7 @@ from dmlviz.storage.paths import cache_dir
 PACKAGE = Path(__file__).resolve().parents[1]
 HOME = PACKAGE if (PACKAGE / "docs").is_dir() else PACKAGE.parent  # as installed, or in the repository
 PARTS = {
-    "Start": ("START",),
+    "Start": ("START", "QUESTIONS"),
     "How to": ("QUERIES", "TABLES", "BACKBONES", "WITHOUT_LABELS", "CLEANING", "RECORD", "PYTHON", "EXPORT"),
     "Serve": ("HOSTING", "PEOPLE", "FLEET"),
     "Understand": ("GUIDE", "SCORES", "MAPS"),

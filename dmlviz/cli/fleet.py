@@ -62,7 +62,7 @@ def list_fleet(
 def certificates(
     folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="(default: as --certificates)")] = None,
 ) -> None:
-    """Make the certificates of a new fleet. Copy the folder to every machine; who has it belongs to the fleet."""
+    """Make the certificates of a new fleet. Copy the folder to every machine; whoever has it belongs to the fleet."""
     from dmlviz.fleet.certificates import certificates_folder, make_certificates
 
     for path in make_certificates(certificates_folder(folder)):

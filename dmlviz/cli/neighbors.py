@@ -43,7 +43,7 @@ def neighbors(
     if item is None:
         if (k, metric) != (NEIGHBORS, "euclidean"):
             raise UserError(
-                f"Of all images the {NEIGHBORS} nearest by Euclidean distance are found; name an image for others."
+                f"Without IMAGE the {NEIGHBORS} nearest of each are found, by Euclidean distance; name one for others."
             )
         if json_file is not None:
             raise UserError("--json is for the neighbors of one image: name it, or take --out for those of all.")

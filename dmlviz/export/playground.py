@@ -81,7 +81,7 @@ def write_playground(
 
 
 def write_training(folder: Path, config: TrainConfig, root: Path | None = None) -> None:
-    """Write a page that trains with one config into a folder, but for the scripts and the style sheet beside it.
+    """Write a page that trains with one config into a folder, without the scripts and the style sheet beside it.
 
     Args:
         folder: The folder, which is made.

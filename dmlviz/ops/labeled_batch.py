@@ -100,7 +100,7 @@ class LabeledBatch:
 
     @cached_property
     def off_diagonal(self) -> Bool[Tensor, "n columns"]:
-        """True but for each image with itself."""
+        """True except for each image with itself."""
         own = ~torch.eye(len(self), dtype=torch.bool, device=self.labels.device)
         if self.memory is None or self._images is None:
             return own

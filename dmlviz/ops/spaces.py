@@ -156,7 +156,7 @@ class PoincareBall:
         return self._row(wide).to(ends.dtype)
 
     def _hyperboloid(self, x: Tensor) -> Tensor:
-        """Return the points on the hyperboloid, but for the first coordinate, which follows from the others."""
+        """Return the points on the hyperboloid without the first coordinate, which follows from the others."""
         x = self.cut(x).double()
         wide: Tensor = (2 * self.root * safe_norm(x)[:, None]).sinh() * l2_normalize(x)
         return wide

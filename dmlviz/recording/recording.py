@@ -71,9 +71,9 @@ class Recording:
     """A training of another program that dmlviz follows: the program hands over its embeddings from time to time.
 
     The run appears in the app with its first snapshot, and grows while the training goes on. It has everything that a
-    run of dmlviz has, but for what needs a net: neighbors, quality, scores, alarms, curves, projections, Compare,
+    run of dmlviz has, except what needs a net: neighbors, quality, scores, alarms, curves, projections, Compare,
     export. A training that crashes leaves the run up to its last snapshot, with the reason; a disk that is full gives
-    one warning. Of the processes of a distributed training, that of rank 0 records, and calls of the others do nothing.
+    one warning. In a distributed training the process of rank 0 records, and calls of the others do nothing.
 
     Args:
         title: Title of the run.

@@ -51,7 +51,7 @@ class TaskProgress:
     def shows_map(self) -> bool:
         """Return whether the map may be seen: before the guess only where the guess is about it.
 
-        Who has guessed sees the run train, without scores while a teacher holds the answer back.
+        A person who has guessed sees the run train, without scores while a teacher holds the answer back.
         """
         return self.run is not None and (self.guess is not None or self.task.view_before_guess)
 

@@ -28,7 +28,7 @@ RUN_PARAMETERS = ("run", "a", "b")  # the parts of an address that name a run
 class Rule(enum.Enum):
     """A rule on the people who may call a route."""
 
-    ANYONE = "anyone, also who may look at nothing"
+    ANYONE = "anyone, also people who may look at nothing"
     VISITOR = "those who may look at anything"
     RUN_READER = "those who may see every run that the address names"
     DATA_READER = "those who may see the data set that the address names"

@@ -133,7 +133,7 @@ class RefusalMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request; who asks before sending ("Expect") is answered at once."""
+        """Answer the request; a client that asks before sending ("Expect") is answered at once."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD") or "expect" in Headers(scope=scope):
             await self.app(scope, receive, send)
             return
