@@ -26,6 +26,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
@@ -282,12 +283,18 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
             _loaded.add(path)
     if paths:
         os.environ[ENVIRONMENT] = os.pathsep.join(paths)
-    points = entry_points()  # of all packages, read once: every process of dmlviz does it when it starts
+    points = installed()
     for group in (*CATALOGS, "features"):
         for point in points.select(group=f"dmlviz.{group}"):
             if (key := f"{group}:{point.value}") not in _loaded:
                 _run(f"{point.name} of the package {point.dist.name if point.dist else '?'}", point.load)
                 _loaded.add(key)
+
+
+@cache
+def installed() -> Any:
+    """Return the entry points of all packages, read once: a process that is forked has them from the one before."""
+    return entry_points()
 
 
 def _load_file(path: Path) -> None:

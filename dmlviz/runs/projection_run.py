@@ -186,7 +186,7 @@ def _follow(
         _begin(live, record, run, begin)
     layouts: Iterator[Projection] | None = None  # of the snapshot that is shown
     count = least = 0
-    due, behind = 0.0, False
+    due, is_first, is_live = 0.0, True, trains(run)
     while stop is None or not stop():
         is_training = trains(run)  # before the look, so that no snapshot is missed
         steps = [step for step in run.snapshot_steps if step > shown]
@@ -203,9 +203,9 @@ def _follow(
         elif layouts is not None:
             count, due = count + 1, time.monotonic() + FOLLOW_INTERVAL_S
             is_over = not _write_layout(frame_writer, run, shown, layouts)
-            if is_training and not behind:
+            if is_training and is_first:
                 lower_priority(below=BEHIND_TRAINING)
-                behind = True
+            is_first = False
             if is_over or count >= (MOST_FRAMES if is_training else least):
                 layouts = None
         elif is_training:
@@ -218,7 +218,7 @@ def _follow(
                         if not record.layouts
                         else UserError(run.why_unfinished)
                     )
-                if behind:
+                if is_live:
                     lower_priority(below=SETTLING)
                 _settle(writer, record, run, live, stop, began)
             except UserError as error:  # a collapsed net, one that failed
@@ -293,6 +293,7 @@ def _settle(writer: Writer, record: ProjectionRun, run: Run, live: "LiveProjecti
             _replay(writer, run, record.config, fitted_to, projection)
     else:
         words = f"Settling all {len(items):,} test images"
+        frame_writer.tell(words, 0, 0)  # their neighbors come first, which takes a while on a busy machine
         projection = live.settle(
             embeddings,
             ids=items,
@@ -345,7 +346,7 @@ def _fill(
         if stands != near:
             live, stands = LiveProjection(config), near
             live.begin(record.positions(drawn[near]["frame"]), projected_items(run, config.replace(step=near)))
-        frame_writer.tell("Drawing the steps that were left out", number, len(order))
+        frame_writer.tell("Drawing the steps that were left out", number, len(order), step=step)
         with contextlib.suppress(UserError):  # a collapsed step has no layout
             layout = next(_layouts(live, run, config, step, True))
             add(step, filled.write(layout.coordinates), {**layout.quality.summary}, layout.note)

@@ -30,7 +30,7 @@ from dmlviz.errors import UserError
 from dmlviz.jobs.job_record import ORDER_FILE, JobRecord, Work
 from dmlviz.ops.squared_distances import available_cores, use_threads
 from dmlviz.parts import kinds, lazy
-from dmlviz.plugins import load_plugins
+from dmlviz.plugins import installed, load_plugins
 from dmlviz.process_setup import exit_when_closed, limit_to_one_thread, lower_priority
 
 SCORING_THREADS = 4  # of a training that was stopped; more would take the cores from other people's trainings
@@ -142,6 +142,8 @@ def _work(
         known = kinds("job")
         if kind not in known:
             raise UserError(f"A worker does {', '.join(known)}; got {str(kind)[:40]!r} in {folder / ORDER_FILE}.")
+        if kind == "project":  # somebody may wait for its first layout; it lowers its priority itself
+            background = ThreadPoolExecutor(1, initializer=limit_to_one_thread)
         rest = background.submit(lazy(known[kind].work), Work(folder, data_root, stop, datasets)).result()
         if rest is not None:  # a caller waits for it, so it is done in this thread
             limit_to_one_thread()  # torch's threads cost more than they bring on busy cores; those of the scores do not
@@ -201,7 +203,15 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
         ["dmlviz.projection.layout", *(one.module for one in PROJECTIONS.values() if one.module)]
     ):
         yield partial(import_module, module)
+    yield _import_jobs
     yield _prepare_kernels
+
+
+def _import_jobs() -> None:
+    """Import what does the jobs, and read which plug-ins there are: 150 ms between a click on t-SNE and its layout."""
+    installed()
+    for name in ("dmlviz.jobs.order", *(one.work.partition(":")[0] for one in kinds("job").values())):
+        import_module(name)
 
 
 def _prepare_kernels() -> None:

@@ -96,12 +96,15 @@ def train(work: Work) -> Iterator[object]:
 
 
 def project(work: Work) -> None:
-    """Compute a projection of a run; one that follows its training takes no core from it."""
+    """Compute a projection of a run; one that follows its training takes no core from it, once there is a layout."""
     from dmlviz.jobs.order import trains
     from dmlviz.ops.squared_distances import available_cores, use_threads
+    from dmlviz.process_setup import lower_priority
     from dmlviz.runs.projection_run import run_projection
 
     follows = trains(Run(work.folder.parent.parent))
+    if not follows:
+        lower_priority()
     with use_threads(1 if follows else min(available_cores(), LAYOUT_THREADS)):
         begin = JobRecord(work.folder).order.get("begin", "")
         run_projection(work.folder, stop=work.stop, trains=trains, begin=begin)

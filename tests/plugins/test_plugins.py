@@ -206,6 +206,7 @@ def test_an_installed_package_brings_plug_ins_by_its_entry_points(tmp_path, monk
     (info / "entry_points.txt").write_text("[dmlviz.nets]\npackaged = my_package\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert metadata.entry_points(group="dmlviz.nets")
+    plugins.installed.cache_clear()
     load_plugins()
     assert "packaged" in NETS
 
