@@ -34,6 +34,9 @@ body { margin: 0; font: 16px/1.55 system-ui, sans-serif }
 nav { position: fixed; inset: 0 auto 0 0; width: 15rem; overflow: auto; padding: 1rem }
 nav a { display: block; padding: .1rem 0; text-decoration: none }
 nav b { display: block; margin-top: .8rem }
+nav input { box-sizing: border-box; width: 100%; padding: .4rem; font: inherit }
+nav ol { padding: 0; list-style: none }
+nav small { opacity: .7 }
 main { margin-left: 17rem; max-width: 54rem; padding: 1rem 2rem }
 section + section { margin-top: 4rem; border-top: 1px solid var(--line) }
 main { overflow-wrap: anywhere }
@@ -41,10 +44,39 @@ pre { overflow: auto; padding: .8rem; background: #8881 }
 pre code { overflow-wrap: normal }
 table { display: block; overflow: auto; border-collapse: collapse }
 td, th { padding: .2rem .6rem; border: 1px solid var(--line); text-align: left; vertical-align: top }
+td, th { overflow-wrap: normal }
 img { max-width: 100% }
 img[src*="/pages/"] { width: 100%; aspect-ratio: 16 / 9; object-fit: cover; object-position: left }
 @media (prefers-color-scheme: dark) { img[src*="/pages/"] { object-position: right } }
-@media (max-width: 48rem) { nav { position: static; width: auto; border: 0 } main { margin: 0; padding: 1rem } }
+@media (max-width: 48rem) {
+  nav { position: sticky; top: 0; width: auto; max-height: 80vh; padding: .5rem 1rem; background: Canvas }
+  nav:not(:focus-within) > :not(input) { display: none }
+  main { margin: 0; padding: 1rem }
+  main [id] { scroll-margin-top: 3.5rem }
+}
+"""
+SCRIPT = """
+const field = document.querySelector("nav input"), found = document.querySelector("nav ol");
+const parts = [...document.querySelectorAll("main [id]")].map((head) => {
+  let text = "", at = head;
+  do text += ` ${at.textContent}`; while ((at = at.nextElementSibling) && !at.id);
+  const page = head.closest("section").querySelector("h1").textContent;
+  return { id: head.id, title: head.textContent, page, text: text.toLowerCase() };
+});
+field.oninput = () => {
+  const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  const named = (part) => words.filter((word) => part.title.toLowerCase().includes(word)).length;
+  const hits = parts.filter((part) => words.length && words.every((word) => part.text.includes(word)));
+  found.replaceChildren(...hits.sort((a, b) => named(b) - named(a)).slice(0, 20).map(({ id, title, page }) => {
+    const item = document.createElement("li"), link = item.appendChild(document.createElement("a"));
+    link.href = `#${id}`;
+    link.append(title, " ");
+    link.appendChild(document.createElement("small")).textContent = title === page ? "" : page;
+    return item;
+  }));
+  if (words.length && !hits.length) found.append("Nothing found.");
+};
+found.parentElement.onclick = (event) => event.target.closest("a")?.blur();
 """
 app = single_command_app()
 
@@ -79,7 +111,10 @@ def whole_page() -> str:
     )
     sections = "".join(f"<section>{_rendered(name)}</section>" for names in PARTS.values() for name in names)
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    return f"{head}<title>dmlviz</title><style>{STYLE}</style><nav>{listed}</nav><main>{sections}</main></html>"
+    search = '<input type="search" aria-label="Search" placeholder="Search and pages"><ol aria-live="polite"></ol>'
+    navigation = f"<nav>{search}{listed}</nav>"
+    script = f"<script>{SCRIPT}</script>"
+    return f"{head}<title>dmlviz</title><style>{STYLE}</style>{navigation}<main>{sections}</main>{script}</html>"
 
 
 def _text(name: str) -> str:
@@ -97,6 +132,7 @@ def _anchor(name: str) -> str:
 def _rendered(name: str) -> str:
     markdown = MarkdownIt("commonmark").enable("table")
     text = re.sub(r"^::: (.+)$", r"    help(\1)", generated(_text(name)), flags=re.MULTILINE)
+    text = re.sub(r"\)\n\n(?=    help)", ")\n", text)
     tokens = markdown.parse(text)
     for token, content in pairwise(tokens):
         if token.type == "heading_open":
