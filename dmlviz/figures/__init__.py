@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dmlviz.figures.maps import map
     from dmlviz.figures.pairs import distance_histogram, precision_recall, roc
-    from dmlviz.figures.retrieval import confusion_matrix, recall_at_k
+    from dmlviz.figures.retrieval import confusion_matrix, recall_at_k, scores_by_dimension
     from dmlviz.figures.training import training_curves
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "precision_recall",
     "recall_at_k",
     "roc",
+    "scores_by_dimension",
     "training_curves",
 ]
 
@@ -30,6 +31,7 @@ _MODULES = {
     "precision_recall": "pairs",
     "recall_at_k": "retrieval",
     "roc": "pairs",
+    "scores_by_dimension": "retrieval",
     "training_curves": "training",
 }
 

@@ -105,6 +105,7 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "precision_recall": curves.precision_recall,
     "distance_histogram": distance_histograms.distance_histogram,
     "confusion_matrix": confusion,
+    "scores_by_dimension": curves.scores_by_dimension,
 }
 
 
@@ -142,6 +143,8 @@ def columns(measured: Measured) -> _Columns:
         return {name: values[points] for name, values in series.items()}
     if isinstance(data, distance_histograms.DistanceHistogram):
         return {"from": data.edges[:-1], "to": data.edges[1:], "one_class": data.same, "two_classes": data.different}
+    if isinstance(data, curves.ScoresByDimension):
+        return {name: getattr(data, name) for name in ("dimensions", "precision_at_1", "map_at_r")}
     if isinstance(data, History):
         return data.columns()
     names, counts = data

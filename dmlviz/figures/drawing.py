@@ -12,14 +12,14 @@ from dmlviz.errors import UserError
 from dmlviz.figures.data import Measured
 from dmlviz.figures.maps import draw_map
 from dmlviz.figures.pairs import draw_distance_histogram, draw_precision_recall, draw_roc
-from dmlviz.figures.retrieval import draw_confusion_matrix, draw_recall_at_k
+from dmlviz.figures.retrieval import draw_confusion_matrix, draw_recall_at_k, draw_scores_by_dimension
 from dmlviz.figures.training import draw_training_curves
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import one_line
 
 __all__ = ["OVERLAID", "draw", "draw_map", "draw_run"]
 
-OVERLAID = ("recall_at_k", "roc", "precision_recall", "distance_histogram")
+OVERLAID = ("recall_at_k", "roc", "precision_recall", "distance_histogram", "scores_by_dimension")
 
 _DRAWERS = {
     "recall_at_k": draw_recall_at_k,
@@ -27,6 +27,7 @@ _DRAWERS = {
     "precision_recall": draw_precision_recall,
     "distance_histogram": draw_distance_histogram,
     "confusion_matrix": draw_confusion_matrix,
+    "scores_by_dimension": draw_scores_by_dimension,
     "training_curves": draw_training_curves,
 }
 

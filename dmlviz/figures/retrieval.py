@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from dmlviz.data.class_names import short_names
 from dmlviz.figures.data import Measured, confusion, drawn_name, images
+from dmlviz.figures.palette import PALETTE
 from dmlviz.figures.style import ACCENT, ERROR, GROUND, LINE, MUTED, SQUARE, curve, curve_beside, figure, theme_of
 from dmlviz.metrics import curves
 
@@ -83,6 +84,43 @@ def draw_recall_at_k(measured: Measured, dark: bool = False, beside: Sequence[Me
         xaxis={"type": "log", "title": "k, the number of nearest images", "tickvals": ticks},
         yaxis={"title": "recall@k", "tickformat": ".3~f"},
         showlegend=bool(beside),
+    )
+
+
+def scores_by_dimension(
+    embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False
+) -> go.Figure:
+    """Draw P@1 and MAP@R of the first 1, 2, 4, … dimensions alone; arguments and errors as in `confusion_matrix`."""
+    points = images(embeddings, labels, step)
+    scores = curves.scores_by_dimension(points.embeddings, points.labels)
+    return draw_scores_by_dimension(Measured(scores, points.classes, points.about), dark)
+
+
+def draw_scores_by_dimension(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
+    """Draw the measured scores of a run, and those of others beside them."""
+    theme, traces = theme_of(dark), []
+    sample = f"; scored among {curves.MAX_CUT:,} of them" if measured.data.queries == curves.MAX_CUT else ""
+    for number, each in enumerate([measured, *beside]):
+        for title, dash in (("P@1", "solid"), ("MAP@R", "dot")):
+            y = each.data.precision_at_1 if title == "P@1" else each.data.map_at_r
+            label = f"{each.name}, {title}" if beside else title
+            traces.append(
+                go.Scatter(
+                    x=each.data.dimensions,
+                    y=y,
+                    name=f"{label}: {y[-1]:.4f} with all",
+                    mode="lines+markers",
+                    line={"color": [ACCENT[theme], *PALETTE[theme][1:]][number], "width": 2, "dash": dash},
+                    hovertemplate=f"{label} %{{y:.4f}}<br>with the first %{{x}} dimensions<extra></extra>",
+                )
+            )
+    return figure(
+        traces,
+        "Scores of the first dimensions alone",
+        f"{measured.about}{sample}",
+        theme,
+        xaxis={"type": "log", "title": "dimensions, the first ones alone", "tickvals": measured.data.dimensions},
+        yaxis={"title": "score", "tickformat": ".3~f"},
     )
 
 

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from dmlviz.errors import UserError
+from dmlviz.metrics import evaluate
 from dmlviz.metrics.first_hits import first_hits
 from dmlviz.metrics.inputs import read_finite
 from dmlviz.metrics.verification import MAX_PAIRS, area, operating_points, pair_distances, pairs
 from dmlviz.ops.squared_distances import single_threaded_blas
 
 MAX_RANKS = 1000
+MAX_CUT = 2000  # images that are scored with each number of dimensions
 
 Pair = tuple[int, int]
 
@@ -80,6 +82,51 @@ class PrecisionRecall:
     average_precision: float
     pairs: int
     of: Pair
+
+
+@dataclass(frozen=True)
+class ScoresByDimension:
+    """Scores of the first dimensions of embeddings alone.
+
+    Attributes:
+        dimensions: How many of the first dimensions: powers of two, and all.
+        precision_at_1: P@1 with each.
+        map_at_r: MAP@R with each.
+        queries: Number of the images that were scored among each other.
+    """
+
+    dimensions: np.ndarray
+    precision_at_1: np.ndarray
+    map_at_r: np.ndarray
+    queries: int
+
+
+def scores_by_dimension(embeddings: Any, labels: Any) -> ScoresByDimension:
+    """Score the first 1, 2, 4, … dimensions alone, of a random sample of 2,000 images where there are more.
+
+    What is left of embeddings of length 1 is scaled to length 1 again; there 2 dimensions are the fewest.
+
+    Args:
+        embeddings: Embeddings (n × d).
+        labels: Class IDs (n).
+
+    Raises:
+        UserError: As `dmlviz.metrics.evaluate`.
+    """
+    points = np.asanyarray(embeddings)
+    _ = read_finite(points, labels)
+    rows = np.sort(np.random.default_rng(0).permutation(len(points))[:MAX_CUT])
+    points, labels = points[rows], np.asarray(labels)[rows]
+    on_sphere, most = np.allclose(np.linalg.norm(points, axis=1), 1, atol=1e-3), points.shape[1]
+    lengths = [*(1 << np.arange(on_sphere, int(most - 1).bit_length())), most]
+    scores = []
+    for length in lengths:
+        short = points[:, :length]
+        if on_sphere:
+            short = short / np.linalg.norm(short, axis=1, keepdims=True).clip(1e-12)
+        scores.append(evaluate(short, labels, clustering=False, full_ranking=False, verification=False))
+    precision, map_at_r = (np.array([score[name] for score in scores]) for name in ("precision_at_1", "map_at_r"))
+    return ScoresByDimension(np.array(lengths), precision, map_at_r, len(rows))
 
 
 def recall_at_k(embeddings: Any, labels: Any, most: int = MAX_RANKS) -> RecallAtK:

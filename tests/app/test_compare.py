@@ -375,7 +375,8 @@ def test_the_curves_of_both_runs_are_in_one_figure(two, name):
     if name == "distance_histogram":
         assert len(others) == 2  # pairs of one class, and of two
     else:
-        assert [trace["y"] for trace in others] == [alone[1][0]["y"]]
+        lines = alone[1] if name == "scores_by_dimension" else alone[1][:1]
+        assert [trace["y"] for trace in others] == [line["y"] for line in lines]
     assert CompareState.from_query({"curves": name}).to_query() == {"curves": name}
     assert CompareState.from_query({"curves": "confusion_matrix"}).curves is None
 

@@ -108,7 +108,28 @@ def test_a_collapsed_space_recalls_nothing_before_all_others_are_seen():
     assert got.recall.tolist() == [0, 0, 3 / 5, 1]
 
 
-@pytest.mark.parametrize("curve", [curves.recall_at_k, curves.roc, curves.precision_recall, distance_histogram])
+@pytest.mark.parametrize("on_sphere", [False, True])
+def test_scores_by_dimension_are_those_of_an_embedding_that_is_cut_off(on_sphere):
+    points, labels = embedded(n=2100, d=6)
+    if on_sphere:
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+    got = curves.scores_by_dimension(points, labels)
+    assert got.dimensions.tolist() == ([2, 4, 6] if on_sphere else [1, 2, 4, 6])
+    assert got.queries == 2000
+    rows = np.sort(np.random.default_rng(0).permutation(2100)[:2000])
+    for length, precision, map_at_r in zip(got.dimensions, got.precision_at_1, got.map_at_r, strict=True):
+        short = points[rows, :length]
+        scores = metrics.evaluate(
+            short / np.linalg.norm(short, axis=1, keepdims=True) if on_sphere else short, labels[rows], clustering=False
+        )
+        assert (precision, map_at_r) == (scores["precision_at_1"], scores["map_at_r"])
+    assert curves.scores_by_dimension(np.arange(6.0)[:, None], [0, 0, 0, 1, 1, 1]).dimensions.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [curves.recall_at_k, curves.roc, curves.precision_recall, curves.scores_by_dimension, distance_histogram],
+)
 def test_what_has_no_curve_is_refused_in_a_sentence(curve):
     with pytest.raises(UserError, match="finite"):
         curve([[0.0], [np.nan]], [0, 0])

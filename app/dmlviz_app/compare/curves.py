@@ -8,6 +8,7 @@ from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.errors import UserError
 from dmlviz.figures.data import Measured, images
+from dmlviz.figures.images_behind import CLICKABLE
 from dmlviz_app.compare.state import Compared, CompareState
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.selection import Selection
@@ -78,7 +79,7 @@ def _figure(ui: CompareState, name: str, pair: Compared) -> None:
         behind = st.session_state.get(BEHIND)
         if behind is not None and behind[0] is not None and behind[0] == ui.seen.selected:
             st.caption(f"**Selected:** {behind[1]}.")
-        else:
+        elif name in CLICKABLE:
             st.caption("Click a point to select the images behind it.")
     dark = st.context.theme.type == "dark"
     figure = draw(name, both[0], dark, both[1:], **({"log_x": True} if log_x else {}))
@@ -91,15 +92,11 @@ def _figure(ui: CompareState, name: str, pair: Compared) -> None:
 
     figure.update_layout(title=None, margin={"l": 64, "r": 16, "t": 12, "b": 88}, height=HEIGHT)
     with left:
-        st.plotly_chart(
-            figure,
-            theme="streamlit",
-            config=PLOTLY_CONFIG,
-            key=key,
-            alt=f"{title}, of all {len(both)} runs.",
-            on_select=action(key, "The click", on_click),
-            selection_mode="points",
+        clickable: dict[str, Any] = (
+            {"on_select": action(key, "The click", on_click), "selection_mode": "points"} if name in CLICKABLE else {}
         )
+        words = f"{title}, of all {len(both)} runs."
+        st.plotly_chart(figure, theme="streamlit", config=PLOTLY_CONFIG, key=key, alt=words, **clickable)
         action_messages().show(key)
 
 

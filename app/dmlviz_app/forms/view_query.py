@@ -32,10 +32,11 @@ CURVES = {
         "precision_recall",
         "distance_histogram",
         "confusion_matrix",
+        "scores_by_dimension",
         "training_curves",
     )
 } | {QUERIES: "Queries", SCORES: "All scores"}
-COMPARED_CURVES = ("recall_at_k", "roc", "precision_recall", "distance_histogram")
+COMPARED_CURVES = ("recall_at_k", "roc", "precision_recall", "distance_histogram", "scores_by_dimension")
 COLOR_MODES = {
     "class": "Class",
     "error": "Error",
