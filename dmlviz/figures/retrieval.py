@@ -90,7 +90,20 @@ def draw_recall_at_k(measured: Measured, dark: bool = False, beside: Sequence[Me
 def scores_by_dimension(
     embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False
 ) -> go.Figure:
-    """Draw P@1 and MAP@R of the first 1, 2, 4, … dimensions alone; arguments and errors as in `confusion_matrix`."""
+    """Draw P@1 and MAP@R of the first 1, 2, 4, … dimensions alone.
+
+    Args:
+        embeddings: A run, or embeddings (n × d).
+        labels: Class IDs (n), for embeddings.
+        step: A step of the run; by default its end.
+        dark: Use the dark theme.
+
+    Returns:
+        The figure.
+
+    Raises:
+        UserError: As `dmlviz.metrics.evaluate`.
+    """
     points = images(embeddings, labels, step)
     scores = curves.scores_by_dimension(points.embeddings, points.labels)
     return draw_scores_by_dimension(Measured(scores, points.classes, points.about), dark)
