@@ -123,7 +123,7 @@ def _page(kind: Kind, spec: Spec) -> Iterator[str]:
     if spec.parameters:
         yield "## Parameters\n"
         yield from table(
-            ("parameter", "default", "range", "what it is"),
+            ("parameter", "default", "may be", "meaning"),
             (
                 (f"`{each.name}`", catalog_index.default(each), catalog_index.limits(each), each.help)
                 for each in spec.parameters

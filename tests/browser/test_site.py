@@ -2,14 +2,17 @@
 
 import json
 from base64 import b64decode, b64encode
+from contextlib import closing
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from dmlviz import data
+from dmlviz.cli.docs import whole_page
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.export import RunExport
@@ -174,3 +177,14 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path):
     with pytest.raises(UserError, match="at least one run, lesson, lab or playground"):
         write_site(tmp_path / "new", [])
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_dmlviz_docs_opens_is_searched_and_fits(width, chromium, tmp_path):
+    (tmp_path / "docs.html").write_text(whole_page())
+    with closing(chromium.new_page(viewport={"width": width, "height": 800})) as page:
+        page.goto((tmp_path / "docs.html").as_uri())
+        page.get_by_role("searchbox").fill("out of memory")
+        page.locator("nav ol a").first.click()
+        expect(page.get_by_role("heading", name="out of memory")).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
