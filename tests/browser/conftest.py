@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
+from dmlviz.config import TrainConfig
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
+from dmlviz.runs.training_run import train_and_record
 from tests.browser.person import SLOW, Person, Tabs
 from tests.browser.server_process import ROOT, Server
 
@@ -203,10 +205,9 @@ def person(visit) -> Person:
 
 
 @pytest.fixture(scope="session")
-def digits_run(server: Server, runs: Path, tabs: Tabs) -> Run:
-    """A finished run of the digits, trained through the page."""
-    person = Person(tabs, server.url, width=1280, height=720, motion=False)
-    run = person.train("dataset=digits&net=mlp&steps=60&num_snapshots=12")
-    person.map_has("state", "finished")
-    person.leave()
-    return Runs(runs).get(run)
+def digits_run(runs: Path) -> Run:
+    """A finished run of the digits."""
+    config = TrainConfig(dataset="digits", net="mlp", steps=60, num_snapshots=12)
+    for _ in train_and_record(run := Runs(runs).create(config)):
+        pass
+    return run

@@ -176,7 +176,7 @@ def test_a_training_that_nobody_awaits_leaves_its_slot_to_the_next(short, long):
         return machine.work(f"00000000-{next(numbers)}", content, lambda _: None, is_awaited)
 
     try:
-        for waiting in range(3):  # results that wait for their server, too, and need no slot
+        for waiting in range(2):  # a result that waits for its server, too, and needs no slot
             with pytest.raises(MachineLostError):
                 work(long.replace(seed=waiting), is_awaited=lambda: False)
             assert machine.jobs.running_for()

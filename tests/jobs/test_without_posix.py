@@ -52,7 +52,7 @@ except SystemExit as end:
     assert not end.code, end.code
 (run,) = (run for run in Runs("runs").list() if run.config.steps == 20)
 assert run.state == "finished", run.state
-jobs = JobScheduler(Runs("others"), slots=1)
+jobs = JobScheduler(Runs("others"), slots=1, warm=False)
 run = jobs.submit(training(jobs.runs, run.config.replace(steps=500_000)))
 until(lambda: jobs.runs.get(run.id).snapshot_steps)
 jobs.stop(run)

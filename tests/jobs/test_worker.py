@@ -23,9 +23,6 @@ from dmlviz.process_setup import ONE_THREAD_ENV
 from dmlviz.runs.store import Runs
 from tests.waiting import until
 
-SHORT = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
-LONG = SHORT.replace(steps=500_000)
-
 
 @contextmanager
 def worker(*arguments, errors=None):
@@ -77,8 +74,8 @@ def niceness(process):
     return max(threads, default=(0, None))[1]
 
 
-def test_the_worker_command_needs_only_a_folder(runs):
-    run = training(runs, SHORT).begin()
+def test_the_worker_command_needs_only_a_folder(runs, short):
+    run = training(runs, short).begin()
     command = [sys.executable, "-m", "dmlviz.workers.job_worker", run.path]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     seen = set()
@@ -95,10 +92,10 @@ def test_the_worker_command_needs_only_a_folder(runs):
     assert max(seen) == MODEST
 
 
-def test_a_query_is_embedded_by_every_checkpoint(runs):
+def test_a_query_is_embedded_by_every_checkpoint(runs, short):
     from dmlviz.runs.embed import embed, trajectory
 
-    run = training(runs, SHORT).begin()
+    run = training(runs, short).begin()
     with worker(run.path) as process:
         assert told(process) == {"done": True}
     item = int(run.tracked_indices[7])
@@ -121,8 +118,8 @@ def test_a_folder_without_a_job_is_one_sentence(tmp_path):
     assert "Traceback" not in said
 
 
-def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
-    run = training(runs, LONG).begin()
+def test_sigterm_ends_between_two_batches_with_every_test_image(runs, long):
+    run = training(runs, long).begin()
     with worker(run.path) as process:
         until(lambda: run.snapshot_steps)
         until(lambda: niceness(process) == MODEST)
@@ -137,8 +134,8 @@ def test_sigterm_ends_between_two_batches_with_every_test_image(runs):
     assert not list(run.path.rglob("*.tmp"))
 
 
-def test_a_waiting_worker_reports_ready_at_low_priority(runs):
-    run = training(runs, LONG).begin()
+def test_a_waiting_worker_reports_ready_at_low_priority(runs, long):
+    run = training(runs, long).begin()
     with worker("--wait") as process:
         assert told(process) == {"ready": True}
         order(process, run)
@@ -157,8 +154,8 @@ def test_an_idle_worker_ends_with_its_parent(mode):
         ended(process)
 
 
-def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs):
-    run = training(runs, LONG).begin()
+def test_a_training_worker_ends_with_its_parent_and_leaves_a_readable_run(runs, long):
+    run = training(runs, long).begin()
     with worker("--wait") as process:
         order(process, run)
         until(lambda: run.snapshot_steps)
@@ -227,9 +224,9 @@ def test_the_exit_of_a_worker_is_one_sentence(status, said, sentence):
     assert sentence in exit_message(status, said)
 
 
-def test_who_lost_a_worker_to_a_lack_of_memory_is_told_what_helps(tmp_path):
+def test_who_lost_a_worker_to_a_lack_of_memory_is_told_what_helps(tmp_path, short):
     computed = features(tmp_path, {"kind": "features", "dataset": "digits"})
-    for order, advice in ((training(Runs(tmp_path), SHORT), "smaller batches"), (computed, "and continue")):
+    for order, advice in ((training(Runs(tmp_path), short), "smaller batches"), (computed, "and continue")):
         job = Job(order, record=None, owners=[])
         why = job.why_it_failed(exit_message(-signal.SIGKILL, []))
         assert "out of memory" in why

@@ -29,6 +29,7 @@ EXAMPLES = 10  # pictures of each digit that the net was trained on
 ADDED = 3  # test pictures that one click adds
 SHOWN = 6  # pictures of each identity that are shown
 STEPS = 250
+SNAPSHOTS = 12  # more are a second half of the work, and seldom looked at
 REFRESH_S = 1.0
 MAX_NAME = 20  # characters
 
@@ -69,7 +70,8 @@ class OwnGallery:
 
 def net_config(dataset: str, everybody: bool = False) -> TrainConfig:
     """Return the settings of the net: trained without the newcomers, or with all."""
-    return TrainConfig(dataset=dataset, held_out_classes=() if everybody else NEWCOMERS, steps=STEPS)
+    held_out = () if everybody else NEWCOMERS
+    return TrainConfig(dataset=dataset, held_out_classes=held_out, steps=STEPS, num_snapshots=SNAPSHOTS)
 
 
 def own_gallery(services: Services, view: LabView) -> None:
