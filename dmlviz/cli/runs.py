@@ -1,7 +1,7 @@
 """`dmlviz runs`: list and manage runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -9,7 +9,8 @@ from rich.table import Table
 
 from dmlviz.catalog.metrics import metric_title
 from dmlviz.cli import JsonFile, RunId, RunsFolder, complete_run, console_beside, single_command_app, write_results
-from dmlviz.errors import DiskFullError, UserError
+from dmlviz.errors import DamagedFileError, DiskFullError, UserError
+from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.text import counted
 
@@ -100,6 +101,13 @@ def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: 
     print(f"{run.id}  {run.title}")
 
 
+def _scores(run: Run) -> dict[str, Any]:
+    try:
+        return {"scores": run.metrics}
+    except DamagedFileError as error:
+        return {"scores": {}, "error": error.description}
+
+
 def _print_list(store: Runs, json_file: Path | None) -> None:
     from dmlviz.runs.damage import damage_summary, run_damage
     from dmlviz.runs.quota import format_bytes, total_size
@@ -117,7 +125,7 @@ def _print_list(store: Runs, json_file: Path | None) -> None:
                 "ready_made": store.is_bundled(run),
                 "tags": run.tags,
                 "config": run.config.model_dump(mode="json"),
-                "scores": run.metrics,
+                **_scores(run),
             }
             for run in readable
         ]

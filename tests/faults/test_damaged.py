@@ -77,6 +77,7 @@ def test_a_card_says_which_file_is_damaged_and_what_can_still_be_had(run, probe,
     assert card["damage"].startswith(f"{name} is missing. " if way == "deleted" else f"{name} is damaged (")
     assert lost in card["damage"]
     assert card["title"] == "Fails: hardest triplets, rate too large"
+    assert probe.shared() == {}
 
 
 def test_a_run_whose_settings_are_gone_has_a_card_and_can_be_deleted_and_restored(run, probe):
