@@ -223,7 +223,7 @@ def test_a_second_map_is_turned_onto_the_first(here, two, turn, trains):
 def test_more_than_two_runs_are_small_maps_with_one_player_beside_the_untrained_net(here, two, write):
     third = write(here.runs, DIGITS.replace(seed=7))
     runs = [two[0].id, two[1].id, third.id]
-    page = open_page("compare", **dict(zip("abd", runs, strict=True)), view_a="tsne")  # with a gap
+    page = open_page("compare", **dict(zip("abd", runs, strict=True)))  # with a gap
     assert page.session_state[compare.KEY].to_query() == dict(zip("abc", runs, strict=True))
     workbench = workbench_props(page)
     maps = workbench["maps"]
@@ -232,7 +232,11 @@ def test_more_than_two_runs_are_small_maps_with_one_player_beside_the_untrained_
     assert {(one["view"], one["link"], one["links_views"]) for one in maps} == {("live", "compare", True)}
     assert [side["run"] for side in workbench["compare"]["sides"]] == runs
     assert len(workbench["inspectors"]) == 1
-    assert any("choose two for PCA, t-SNE" in caption.value for caption in page.caption)
+    page = open_page("compare", **dict(zip("abc", runs, strict=True)), view_a="tsne")
+    maps = workbench_props(page)["maps"]
+    methods = [here.runs.get(one["run"]).projection(one["view"]).config.method for one in maps]
+    assert ([one["run"] for one in maps], methods) == (runs, ["tsne"] * 3), "one map for all"
+    assert page.session_state[compare.KEY].to_query() == {**dict(zip("abc", runs, strict=True)), "view_a": "tsne"}
 
 
 def test_a_race_from_the_form_is_one_job_whose_runs_compare_shows(here, monkeypatch):

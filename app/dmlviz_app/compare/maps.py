@@ -10,7 +10,7 @@ from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.text import counted
 from dmlviz_app.compare import props as compare_props
 from dmlviz_app.compare import state as compare
-from dmlviz_app.compare.state import ONE_KIND, SIDES, Compared, CompareState
+from dmlviz_app.compare.state import SIDES, Compared, CompareState
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.server.services import Services
 from dmlviz_app.workbench.component_props import workbench
@@ -24,7 +24,9 @@ MAP_PICKER = 150  # pixels
 def run_pickers(ui: CompareState, services: Services, pair: Compared) -> None:
     """Render a select box for the run and the map of each of two sides; how the settings differ."""
     if len(pair.views) > 2:
-        st.caption(_of_many(pair))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(_of_many(pair))
+            _map_picker(ui, pair, "a", "Map of all runs")
         return
     runs = {run.id: run for run in services.runs.list()}
     left, right = st.columns(2)
@@ -113,7 +115,7 @@ def _of_many(pair: Compared) -> str:
     names = {with_terms(name) for view in pair.views for name, _, _ in compare.differences(first, view.run.config)}
     is_one = len({view.run.config.seed for view in pair.views}) == 1
     same = " One seed: where nets are alike, so is their start." if is_one else ""
-    return f"The runs differ in {', '.join(sorted(names)) or 'nothing'}.{same} {ONE_KIND}"
+    return f"The runs differ in {', '.join(sorted(names)) or 'nothing'}.{same}"
 
 
 def _differences_text(pair: Compared) -> str:

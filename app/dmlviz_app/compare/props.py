@@ -59,7 +59,8 @@ def workbench_props(ui: CompareState, pair: Compared) -> WorkbenchProps:
     if many:
         for nth, (data, title) in enumerate(zip(maps, short_titles(pair), strict=True)):
             data["small_map"] = {"title": title, "nth": nth}
-        maps.append(maps[0] | {"notices": [], "small_map": {"title": "Untrained net", "nth": None}})
+        if pair.a.projection is None:
+            maps.append(maps[0] | {"notices": [], "small_map": {"title": "Untrained net", "nth": None}})
     if pair.same_run or many:  # one list of neighbors
         props["inspectors"] = [_inspector_props(pair.a, HINT_OF_MANY if many else HINT, lists_selection=True)]
     else:

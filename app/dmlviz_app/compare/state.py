@@ -27,7 +27,6 @@ KEY = f"page.{PAGE}"
 LINK = "compare"
 SIDES = "abcdef"
 NTH = ("first", "second", "third", "fourth", "fifth", "sixth")
-ONE_KIND = "More than two runs are shown as their trainings draw them; choose two for PCA, t-SNE, UMAP and the others."
 _HIDDEN_SETTINGS = ("loss_params", "miner_params", "num_snapshots", "eval_subset_size")
 
 
@@ -38,7 +37,7 @@ class CompareState(UrlState):
     Attributes:
         a: ID of the first run.
         b: ID of the second run; that of the first where two maps of one run are compared.
-        c, d, e, f: IDs of further runs; then each is shown as its training draws it.
+        c, d, e, f: IDs of further runs; then all have the first map.
         view_a: The first map: "live", or the name of a projection.
         view_b: The second map.
         curves: The figure in *Curves*; None while closed.
@@ -110,7 +109,7 @@ class CompareState(UrlState):
     def select_all(self, runs: Sequence[str]) -> None:
         """Select these runs, six at most."""
         if len(runs) > 2:
-            self.view_a = self.view_b = LIVE
+            self.view_b = LIVE
         for side, run in zip_longest(SIDES, runs[: len(SIDES)]):
             setattr(self, side, run)
 
@@ -222,13 +221,15 @@ def resolve(ui: CompareState, services: Services, preference: str | None) -> Com
         nearest_first = relatives + partners
         embedded = (run for run in nearest_first if run.embedded)
         ui.b = next((run.id for run in chain(embedded, nearest_first)), None)
-    views = (run_view(services.runs.get(run), services) for run in ui.runs)
-    return Compared(tuple(_with_map(ui, side, view, services) for side, view in zip(SIDES, views, strict=False)))
+    views = [run_view(services.runs.get(run), services) for run in ui.runs]
+    sides = SIDES if len(views) <= 2 else SIDES[:1] * len(views)  # one map for all of many
+    mapped = [_with_map(ui, side, view, services) for side, view in zip(sides, views, strict=False)]
+    return Compared(tuple(views if len(views) > 2 and ui.view_a == LIVE else mapped))  # none where one was refused
 
 
 def _with_map(ui: CompareState, side: str, view: RunView, services: Services) -> RunView:
     """Return the view with the map chosen for its side; a map that this run cannot have is dropped, and noted."""
-    method = ui.views.get(side, LIVE)
+    method = ui.views[side]
     if method == LIVE or not (view.complete or view.live):
         return view
     try:
