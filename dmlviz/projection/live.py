@@ -191,6 +191,9 @@ class LiveProjection:
     ) -> Projection:
         """Return the whole map of these embeddings, begun where the live one stands: as good as one from scratch.
 
+        In the median, 200 or more known points stay within a tenth of the map, fewer within an eighth. Those of noise,
+        which has no layout of its own, move by up to a quarter; its map is no worse for that.
+
         Args:
             embeddings: Embeddings (n × d) of the points of the live map, and of any number of others.
             ids: As for `update`.
@@ -221,12 +224,7 @@ class LiveProjection:
         numbers = np.arange(len(rows)) if ids is None else np.asarray(ids)
         if numbers.shape != (len(rows),) or numbers.dtype.kind not in "iu" or len(np.unique(numbers)) < len(rows):
             raise UserError(f"Each of {len(rows):,} points has an id of its own, a whole number; got {ids!r}.")
-        apart = np.linalg.norm(rows - np.median(rows, axis=0), axis=1)
-        if np.median(apart) <= _COLLAPSED * np.median(np.linalg.norm(rows, axis=1)):  # whatever a few others do
-            note = f"The {len(rows):,} embeddings are nearly equal: the space has collapsed, and the map shows noise."
-        elif (places := len({row.tobytes() for row in rows})) <= len(rows) / 2:
-            note = f"The {len(rows):,} embeddings are in {places:,} places: equal ones lie anywhere in their group."
-        return rows, numbers, config, note
+        return rows, numbers, config, what_is_odd(rows, config) or note
 
     def _places(self, config: ProjectionConfig, rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
         begun = None if config.declared.linear else self._begin(config, rows, ids)
@@ -276,6 +274,16 @@ class LiveProjection:
             note=note,
             measured=_MEASURED,
         )
+
+
+def what_is_odd(rows: np.ndarray, config: ProjectionConfig) -> str:
+    """Say in a sentence that embeddings (n × d) are nearly equal, or half of them equal to others."""
+    apart = np.linalg.norm(rows - np.median(rows, axis=0), axis=1)
+    if np.median(apart) <= _COLLAPSED * np.median(np.linalg.norm(rows, axis=1)):  # whatever a few others do
+        return f"The {len(rows):,} embeddings are nearly equal: the space has collapsed, and the map shows noise."
+    if not config.declared.linear and (places := len({row.tobytes() for row in rows})) <= len(rows) / 2:
+        return f"The {len(rows):,} embeddings are in {places:,} places: equal ones lie anywhere in their group."
+    return ""
 
 
 def _slices(iterations: int, frames: int) -> Iterator[Iterator[float]]:

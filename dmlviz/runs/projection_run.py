@@ -94,6 +94,7 @@ def started(config: ProjectionConfig, run: Run) -> ProjectionStartedEvent:
 
 def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, begin: str) -> None:
     from dmlviz.projection import LiveProjection, lowered, project
+    from dmlviz.projection.live import what_is_odd
 
     began, config = time.perf_counter(), record.config
     embeddings, labels = projected_embeddings(run, config, config.step)
@@ -122,7 +123,8 @@ def _project_once(writer: Writer, record: ProjectionRun, run: Run, stop: Stop, b
         _write_end(writer, frame_writer.write(projection.coordinates), projection.iterations, began)
         return
     (record.path / STOPPED_STATE).unlink(missing_ok=True)
-    _write_map(writer, record, replace(projection, note=note), frame_writer, began, projection.iterations)
+    projection = replace(projection, note=what_is_odd(embeddings, config) or note)
+    _write_map(writer, record, projection, frame_writer, began, projection.iterations)
 
 
 def _write_map(

@@ -24,7 +24,7 @@ interface Parts {
 
 /** Give the scene the size that its elements leave to it. */
 export function measureStage({
-  layout: { stage, root, legend, toolbar, bar, strip, notices, alarm },
+  layout: { stage, root, legend, toolbar, bar, strip, caption, notices, alarm },
   scene,
   playback,
   state,
@@ -40,9 +40,11 @@ export function measureStage({
     wide || !offsetHeight ? 0 : offsetHeight + 8,
   );
   root.style.setProperty("--said-height", `${above + below}px`); // to the map's height in the style
-  const bottom = legend.node.offsetHeight + STRIP_PX + 18 + below;
+  const said = Math.max(notices.offsetHeight, alarm.node.offsetHeight);
+  const line = Math.max(STRIP_PX, caption.offsetHeight + 14);
+  const bottom = legend.node.offsetHeight + line + 18 + below;
   const insets = wide
-    ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: STRIP_PX + 12 }
+    ? { left: legend.node.offsetWidth + 24, right: 26, top: 52, bottom: line + 12 + said }
     : { left: 18, right: 18, top: toolbar.node.offsetHeight + 20 + above, bottom };
   stage.style.setProperty("--strip-height", `${strip.offsetHeight}px`); // a long caption has two lines
   stage.style.setProperty("--legend-height", `${legend.node.offsetHeight}px`); // below the strip, where it is narrow

@@ -113,7 +113,7 @@ export class QualityFooter {
     if (parts.length) parts.push([measuredOn(faithfulness ?? {}, when, data.noun), ""]);
     const variance = itself ? "" : varianceOf(shown?.explained ?? timeline.explained, picture.axes);
     if (variance) parts.push([variance, "share of the embedding's variance along each axis"]);
-    const what = timeline.noun === "step" && !timeline.follows ? "training" : "layout";
+    const what = data.view === "live" ? "training" : "layout";
     const waiting = open && !itself && !faithfulness ? `Quality is measured when the ${what} has finished.` : "";
     const [first, rest] = splitSentence([picture.note, about?.caution].filter(Boolean).join(" "));
     const meaning = picture.note || itself ? "" : meaningOf(faithfulness, variance !== "") || waiting;

@@ -2,7 +2,7 @@
 import { counted, grouped } from "../../lib/format.ts";
 import type { PlacedFrame } from "../math/placedFrame.ts";
 import type { MapState } from "../data/state.ts";
-import { framesOf, type Entry, type Timeline } from "../data/timeline.ts";
+import { framesOf, isOpen, type Entry, type Timeline } from "../data/timeline.ts";
 import { MIN_POINTS } from "../math/contours.ts";
 
 const GONE =
@@ -47,7 +47,7 @@ export function statusOf(
   if (timeline.follows && first > 0) parts.push(`layouts from step ${grouped(first)} on`);
   const [from, to] = timeline.hole ?? [];
   if (from !== undefined && to !== undefined)
-    parts.push(`none between steps ${grouped(from)} and ${grouped(to)}, while another map was shown`);
+    parts.push(`no layouts${isOpen(timeline) ? " yet" : ""} between steps ${grouped(from)} and ${grouped(to)}`);
   for (const words of [note, timeline.phase, queued]) if (words) parts.push(words);
   if (timeline.state === "failed") parts.push("failed");
   else if (timeline.follows && timeline.state === "stopped" && timeline.reason !== "paused")
