@@ -61,7 +61,8 @@ def ask(
     console.print(
         f"{service.run.title}: the same up to a distance of {limit.value:.3g} ({low:.3g} to {high:.3g}), at which "
         f"{limit.false_accept_rate:.2%} of {limit.pairs:,} pairs of different classes are accepted and "
-        f"{limit.false_reject_rate:.1%} of pairs of one class rejected ({limit.basis}).",
+        f"{limit.false_reject_rate:.1%} of pairs of one class rejected ({limit.basis})."
+        f"{' It ' * bool(limit.doubt)}{limit.doubt}",
         soft_wrap=True,
         markup=False,
     )

@@ -51,8 +51,13 @@ def gallery(
     elif action == "remove":
         _remove(Gallery(record), [*map(str, given)])
     elif action == "export":
-        with atomic_write(given[0]) as file:
-            count = Gallery(record).export(file)
+        try:
+            with atomic_write(given[0]) as file:
+                count = Gallery(record).export(file)
+        except OSError as error:
+            if isinstance(error, UserError):  # a full disk
+                raise
+            raise UserError(f"Cannot write {given[0]}: {error.strerror}.") from None
         print(f"{given[0]}: {counted(count, 'picture')}")
     else:
         _print_list(Gallery(record), json_file)
@@ -65,7 +70,14 @@ def _add(kept: Gallery, files: list[Path], name: str) -> None:
         if not file.exists():
             failures.append(f"{file}: There is no such file.")
             continue
-        for path, own_name, image in read_named(kept.run, file, name):
+        try:
+            found = [*read_named(kept.run, file, name)]
+        except UserError as error:  # a damaged zip, of which nothing is kept
+            failures.append(f"{file}: {error}")
+            continue
+        if not found:
+            failures.append(f"{file}: There is no picture in it.")
+        for path, own_name, image in found:
             if isinstance(image, UserError):
                 failures.append(f"{path}: {image}")
             else:

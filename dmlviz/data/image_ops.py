@@ -147,11 +147,16 @@ def border_pixels(image: np.ndarray) -> np.ndarray:
     return np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
 
 
+def open_quietly(data: bytes) -> Image.Image:
+    """Open an image of a format that is read; of a large one the caller sees the size before it is decoded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        return Image.open(io.BytesIO(data), formats=formats_of(data))
+
+
 def _open(data: bytes) -> Image.Image:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked below
-            picture = Image.open(io.BytesIO(data), formats=formats_of(data))
+        picture = open_quietly(data)
     except Image.DecompressionBombError:
         raise UserError(_TOO_MANY) from None
     except UnidentifiedImageError:

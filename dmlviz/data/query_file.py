@@ -1,6 +1,5 @@
 """A query image as it is sent: a file, and which ones are read, or a drawing from the pad of a page."""
 
-import io
 from base64 import b64decode
 from typing import Any
 
@@ -11,7 +10,7 @@ from typing_extensions import TypedDict
 from dmlviz.catalog.custom_datasets import is_custom
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.image_ops import READABLE, formats_of, is_deep, on_white, shrink, upright
+from dmlviz.data.image_ops import READABLE, is_deep, on_white, open_quietly, shrink, upright
 from dmlviz.errors import UserError
 
 MAX_BYTES = 30 * 1024 * 1024
@@ -43,7 +42,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
     if len(data) > MAX_BYTES:
         raise UserError(f"{TOO_MANY_BYTES}; got {len(data) / 1024**2:.1f} MB: send a smaller one.")
     try:
-        with Image.open(io.BytesIO(data), formats=formats_of(data)) as picture:
+        with open_quietly(data) as picture:
             width, height = picture.size
             if width * height > MAX_PIXELS:
                 raise UserError(f"{TOO_LARGE}; got {width} × {height}: send a smaller one.")
@@ -57,7 +56,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
             picture.draft("L" if picture.mode == "RGB" else None, (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
             small = shrink(picture, 2 * MAX_WORKING_SIDE)
             return np.asarray(_flatten_modes(ImageOps.exif_transpose(small)).convert("L"))
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+    except Image.DecompressionBombError:
         raise UserError(f"{TOO_LARGE}; this one has far more: send a smaller one.") from None
     except UnidentifiedImageError:
         raise UserError(f"A picture is a {READABLE} file; this file is none of them: save it as one.") from None

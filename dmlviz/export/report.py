@@ -36,7 +36,6 @@ RATES = (0.1, 0.01, 0.001)
 RANKS = 100
 DRAWS = 200  # of the bootstrap over the classes
 FEWEST_CLASSES = 5  # for an interval
-FEWEST_PAIRS = 20  # accepted, on which a threshold rests, else it is said
 MOST_PAIRS, MOST_IMAGES = 12, 20_000  # shown of each kind of error; searched for it
 PACKAGES = ("dmlviz", "numpy", "torch", "faiss-cpu")
 
@@ -240,8 +239,8 @@ def _thresholds(export: RunExport, tests: Sequence[Tested], limits: list[str]) -
             missing[f"{100 * rate:g} %"] = str(error)
             continue
         found.append((f"{100 * rate:g} %", one))
-        if (accepted := round(one.false_accept_rate * one.pairs)) < FEWEST_PAIRS:
-            limits.append(f"The threshold of {100 * rate:g} % rests on {counted(accepted, 'accepted pair')}: a guess.")
+        if one.doubt:
+            limits.append(f"The threshold of {100 * rate:g} % {one.doubt}")
     if missing:
         limits.append(f"No threshold for {', '.join(missing)} false accepts. {next(iter(missing.values()))}")
     cells = [[name, *_costs(one, test)] for name, one in found]

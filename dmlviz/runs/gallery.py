@@ -1,6 +1,8 @@
 """A run's gallery: pictures that people keep under names, and that are found beside the test images. No retraining."""
 
 import io
+import re
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +19,8 @@ from PIL import Image
 from pydantic import Field, TypeAdapter
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.data.file_source import hidden_part
+from dmlviz.data.image_ops import formats_of
 from dmlviz.data.query_file import MAX_BYTES, decode
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import DamagedFileError, DiskFullError, UserError
@@ -35,6 +39,8 @@ MAX_PICTURES = 10_000
 MAX_UNPACKED = 300_000_000  # bytes of a zip
 MAX_NAME = 60  # characters
 ALIKE = 0.99  # of the pictures of a name are nearer to another one of it than what is far from them
+_EXPORTED = re.compile(r"[0-9a-f]{16}\.png")
+_ZIP = b"PK"  # with which a zip begins
 _RESERVED = '/\\:*?"<>|%'  # in the names of files, somewhere
 Holders = Sequence[str] | None  # whose pictures are meant; None: everybody's
 
@@ -153,7 +159,7 @@ class Gallery:
 
     def remove(self, pictures: Iterable[str], holders: Holders = None) -> int:
         """Remove pictures by ID or by name; return how many there were."""
-        gone = {*pictures}
+        gone = {unicodedata.normalize("NFC", one) for one in pictures}
         with self._changing():
             kept = self.pictures()
             meant = [
@@ -241,8 +247,10 @@ class Gallery:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             for picture in pictures:
                 folder = "".join(quote(c, safe="") if c in _RESERVED else c for c in picture.name)
-                if folder[0] in ". " or folder[-1] in ". ":
-                    folder = folder.replace(".", "%2E")
+                if folder[-1] == ".":
+                    folder = f"{folder[:-1]}%2E"
+                if hidden_part((folder,)):  # a folder of this name would be left out
+                    folder = f"%{ord(folder[0]):02X}{folder[1:]}"
                 archive.writestr(f"{folder}/{picture.pixels}.png", self.png(picture.id))
         return len(pictures)
 
@@ -297,8 +305,11 @@ def packed(pictures: Iterable[Picture]) -> bytes:
 
 
 def checked_name(name: str) -> str:
-    """Return a name without what cannot be seen; raise UserError for one without a letter, or a long one."""
-    plain = " ".join(plain_name(str(name)).split())
+    """Return a name without what cannot be seen, letters with their accents, as classes have them.
+
+    Raises UserError for one without a letter, or a long one.
+    """
+    plain = " ".join(plain_name(unicodedata.normalize("NFC", str(name))).split())
     if not plain:
         raise UserError("A picture is kept under a name of at least one letter; got none. Type one.")
     if len(plain) > MAX_NAME:
@@ -324,26 +335,31 @@ def read_named(run: Run, source: IO[bytes] | Path, name: str = "") -> Iterator[t
     for path, content in _files_in(source):
         try:
             image = prepare(decode(content, dataset), dataset).image
-            with Image.open(io.BytesIO(content)) as own:  # one of `Gallery.export` is not prepared again
-                pixels = np.asarray(own)
-            is_own = pixels.shape == image.shape and _hash(pixels.tobytes()) == path.stem
-            yield str(path), unquote(path.parent.name) or name, pixels if is_own else image
+            if _EXPORTED.fullmatch(path.name):  # it is not prepared again
+                with Image.open(io.BytesIO(content), formats=formats_of(content)) as own:
+                    pixels = np.asarray(own)
+                if pixels.shape == image.shape and _hash(pixels.tobytes()) == path.stem:
+                    image = pixels
+            yield str(path), unquote(path.parent.name) or name, image
         except UserError as error:
             yield str(path), unquote(path.parent.name) or name, error
 
 
 def _files_in(source: IO[bytes] | Path) -> Iterator[tuple[PurePath, bytes]]:
-    """Yield the files of a zip or folder, without hidden ones, or the one that is none: path, content."""
+    """Yield the files of a zip or folder, without hidden and system ones, or the one that is none: path, content."""
     if isinstance(source, Path) and source.is_dir():
         for path in sorted(source.rglob("*")):
-            if path.is_file() and not path.name.startswith("."):
+            inside = path.relative_to(source)
+            if path.is_file() and not hidden_part(inside.parts):
                 with path.open("rb") as file:
-                    yield path.relative_to(source), file.read(MAX_BYTES + 1)
+                    yield inside, file.read(MAX_BYTES + 1)
         return
-    if isinstance(source, Path) and not zipfile.is_zipfile(source):
+    if isinstance(source, Path):
         with source.open("rb") as file:
-            yield PurePath(source.name), file.read(MAX_BYTES + 1)
-        return
+            content = file.read(MAX_BYTES + 1)
+        if not content.startswith(_ZIP):
+            yield PurePath(source.name), content
+            return
     try:
         with zipfile.ZipFile(source) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
@@ -355,7 +371,7 @@ def _files_in(source: IO[bytes] | Path) -> Iterator[tuple[PurePath, bytes]]:
                 )
             for entry in entries:
                 zipped = PurePosixPath(entry.filename)
-                if not any(part.startswith((".", "__MACOSX")) for part in zipped.parts):
+                if not hidden_part(zipped.parts):
                     with archive.open(entry) as file:
                         yield zipped, file.read(MAX_BYTES + 1)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error) as error:
@@ -369,9 +385,9 @@ def _twins(names_of: Mapping[str, list[str]]) -> str:
     several = [sorted({*names}) for names in names_of.values() if len({*names}) > 1]
     if not several:
         return ""
-    names = " and ".join(f"“{name}”" for name in several[0][:3])
-    more = "" if len(several) == 1 else f" {counted(len(several) - 1, 'more picture')} have two names, too."
-    return f"The same picture is kept as {names}; both stay.{more}"
+    names, more = " and ".join(f"“{name}”" for name in several[0][:3]), len(several) - 1
+    others = f" {counted(more, 'more picture')} {'has' if more == 1 else 'have'} several names." if more else ""
+    return f"The same picture is kept as {names}; {'both' if len(several[0]) == 2 else 'all'} stay.{others}"
 
 
 def _png(image: np.ndarray) -> bytes:

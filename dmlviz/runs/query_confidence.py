@@ -120,9 +120,12 @@ class Calibration:
             object.__setattr__(self, name, value)
 
     def _most_sure(self, agree: np.ndarray) -> int:
-        """Return how many of the images whose neighbors agree may be sure: the others are too far away."""
-        spare = int(NOT_SURE * len(agree)) - int((~agree).sum())
-        return int(agree.sum()) - max(spare, int(UNLIKE * len(agree)))
+        """Return how many of the images whose neighbors agree may be sure: the others are too far away.
+
+        Of m images like these n, m · (spare + 1) / (n + 1) are as far as those that are spared, or farther.
+        """
+        spare, least = (int(share * (len(agree) + 1)) - 1 for share in (NOT_SURE, UNLIKE))
+        return int(agree.sum()) - max(spare - int((~agree).sum()), least, 0)
 
     def _lower_level(self, strangeness: np.ndarray) -> tuple[int, float, float]:
         """Return the needed neighbors and the limit with which most images are sure, and the level that these reach.

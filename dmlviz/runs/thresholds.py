@@ -18,12 +18,14 @@ from dmlviz.runs.run import Run
 from dmlviz.storage.arrays import reading
 from dmlviz.storage.files import atomic_write, ensure_dir
 from dmlviz.storage.regular_file import open_regular
+from dmlviz.storage.text import counted
 from dmlviz.training.validation_split import split_training_images
 
 FILE = "thresholds.json"
 RATE = 0.01
 MAX_IMAGES = 2000  # 2 million pairs
 DRAWS = 200  # of the bootstrap
+FEWEST_PAIRS = 20  # accepted, on which a threshold rests, else it is said
 _MAX_DRAWN = 50_000  # pairs of a draw
 
 
@@ -48,6 +50,12 @@ class Threshold:
     false_reject_rate: float
     basis: str
     rate: float
+
+    @property
+    def doubt(self) -> str:
+        """What to say after "It" where few pairs are accepted; empty otherwise."""
+        accepted = round(self.false_accept_rate * self.pairs)
+        return f"rests on {counted(accepted, 'accepted pair')}: a guess." if accepted < FEWEST_PAIRS else ""
 
 
 def threshold(run: Run, false_accept_rate: float = RATE, root: Path | None = None) -> Threshold:

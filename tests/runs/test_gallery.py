@@ -30,6 +30,7 @@ from dmlviz.storage.disk_space import disk_full
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", steps=40, num_snapshots=2)
 NAMES = ("smiley", "<b>bold</b>", "../../etc", "a/b:c?", "50 %", "..", "名前", "é " + "x" * 58)
+NAMES += ("Thumbs.db", "__MACOSX", ".hidden", "lost+found", "a.")
 
 
 @pytest.fixture(scope="module")
@@ -100,20 +101,41 @@ def test_an_export_is_imported_pixel_by_pixel_whatever_the_names_are(run, images
         }
 
 
-def test_what_cannot_be_read_in_a_zip_is_named_and_the_rest_is_kept(run, images):
+def test_what_cannot_be_read_in_a_zip_is_named_and_the_rest_is_kept(run, images, tmp_path):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         png = io.BytesIO()
         Image.fromarray(images[0]).save(png, "PNG")
         archive.writestr("cat/good.png", png.getvalue())
         archive.writestr("cat/notes.txt", b"no picture")
-        archive.writestr("__MACOSX/cat/._good.png", b"")
+        for hidden in ("__MACOSX/cat/._good.png", "cat/Thumbs.db", "cat/desktop.ini", ".git/a.png"):
+            archive.writestr(hidden, b"")
     read = {path: image for path, _, image in read_named(run, file)}
     assert isinstance(read["cat/good.png"], np.ndarray)
     assert "none of them" in str(read["cat/notes.txt"])
     assert len(read) == 2
-    with pytest.raises(UserError, match="Pack it again"):
-        list(read_named(run, io.BytesIO(file.getvalue()[:-30])))
+    (tmp_path / "cut.zip").write_bytes(cut := file.getvalue()[:-30])
+    for source in (io.BytesIO(cut), tmp_path / "cut.zip"):
+        with pytest.raises(UserError, match="Pack it again"):
+            list(read_named(run, source))
+
+
+def test_what_holds_no_picture_is_said_and_the_rest_is_kept(run, images, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "cut.zip").write_bytes(b"PK\x03\x04")
+    Image.fromarray(images[0]).save(tmp_path / "good.png")
+    paths = [str(tmp_path / name) for name in ("empty", "cut.zip", "good.png")]
+    with pytest.raises(SystemExit, match="1"):
+        main(["gallery", run.id, "add", *paths, "--name", "good", "--runs", str(run.path.parent)])
+    said = capsys.readouterr()
+    assert said.out == "Kept 1 picture.\n"
+    assert [line.partition(": ")[0] for line in said.err.splitlines()] == paths[:2]
+
+
+def test_names_that_look_the_same_are_one(run, images):
+    Gallery(run).add(images[:2], ["Ren\u00e9", "Rene\u0301 "])
+    assert Gallery(run).names() == {"Ren\u00e9": 2}
+    assert Gallery(run).remove(["Rene\u0301"]) == 2
 
 
 def test_another_net_embeds_the_kept_pictures_anew(run, images):

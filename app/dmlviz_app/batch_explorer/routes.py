@@ -200,7 +200,7 @@ def _threshold_answer(run: Run, found: Threshold, is_kept: bool) -> ThresholdAns
     sentence = (
         f"{100 * found.rate:.3g} % false accepts: the same up to a {kind} distance of {found.value:.3g} "
         f"({low:.3g} to {high:.3g} with other classes), found on {found.pairs:,} pairs of {found.basis}, where "
-        f"{found.false_reject_rate:.1%} of the same-class pairs are rejected."
+        f"{found.false_reject_rate:.1%} of the same-class pairs are rejected.{' It ' * bool(found.doubt)}{found.doubt}"
     )
     use = "Answers to queries rest on it." if is_kept else "It is not kept: a guest keeps one with runs of their own."
     return {
