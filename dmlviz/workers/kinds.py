@@ -100,11 +100,11 @@ def project(work: Work) -> None:
     from dmlviz.jobs.order import trains
     from dmlviz.ops.squared_distances import available_cores, use_threads
     from dmlviz.process_setup import lower_priority
-    from dmlviz.runs.projection_run import run_projection
+    from dmlviz.runs.projection_run import SETTLING, run_projection
 
     follows = trains(Run(work.folder.parent.parent))
-    if not follows:
-        lower_priority()
+    if not follows:  # two of them at a training's priority made it half as slow again, on two cores
+        lower_priority(below=SETTLING)
     with use_threads(1 if follows else min(available_cores(), LAYOUT_THREADS)):
         begin = JobRecord(work.folder).order.get("begin", "")
         run_projection(work.folder, stop=work.stop, trains=trains, begin=begin)

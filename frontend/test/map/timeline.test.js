@@ -63,6 +63,8 @@ describe("timeline", () => {
     };
     assert.deepEqual([caption(0), caption(47)], ["2 images", "2 images · layouts from step 47 on"]);
     assert.equal(caption(0, 7, 12), "2 images");
+    const cut = run(started, snapshot(0), { event: "end", state: "interrupted" });
+    assert.match(statusOf({ data: {}, model, images: "test" }, cut, { count: 2 }, 2, "")[0], /cut off: what was drawn/);
     assert.match(caption(0, 7, 90), /no layouts yet between steps 7 and 90$/);
   });
 

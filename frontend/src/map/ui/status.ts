@@ -50,6 +50,7 @@ export function statusOf(
     parts.push(`no layouts${isOpen(timeline) ? " yet" : ""} between steps ${grouped(from)} and ${grouped(to)}`);
   for (const words of [note, timeline.phase, queued]) if (words) parts.push(words);
   if (timeline.state === "failed") parts.push("failed");
+  else if (timeline.state === "interrupted") parts.push("cut off: what was drawn stays");
   else if (timeline.follows && timeline.state === "stopped" && timeline.reason !== "paused")
     parts.push(timeline.reason);
   if (timeline.connection === "retrying") parts.push("connection lost, reconnecting …");
