@@ -55,6 +55,10 @@ def clean(run: Run | str, *, data: str | Path | None = None, runs: str | Path | 
 
     Raises:
         UserError: If there is no such run, or it has neither a net nor vectors of its own.
+
+    Examples:
+        >>> clean("Digits in the plane, triplets").images
+        1201
     """
     root = data_root(data)
     DATASETS.add_search_path(root)

@@ -44,6 +44,14 @@ def write(format: str, contents: RunExport, file: IO[bytes]) -> None:
 
     Raises:
         UserError: For an unknown format, or if the run is not finished.
+
+    Examples:
+        >>> import io
+        >>> from dmlviz.runs import Runs
+        >>> file = io.BytesIO()
+        >>> write("csv", RunExport(Runs().find("Digits in the plane, triplets")), file)
+        >>> file.getvalue()[:26]
+        b'"item","label","class","x"'
     """
     _ = FORMATS[format]
     getattr(import_module(f"dmlviz.export.{_MODULES[format]}"), f"write_{format}")(contents, file)
@@ -62,6 +70,14 @@ def save(format: str, contents: RunExport, path: Path | None = None) -> Path:
 
     Raises:
         UserError: If this run cannot be written in the format, with the reason.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> from dmlviz.runs import Runs
+        >>> run = Runs().find("Digits in the plane, triplets")
+        >>> with TemporaryDirectory() as folder:
+        ...     print(save("csv", RunExport(run), Path(folder, "map.csv")).name)
+        map.csv
     """
     path = path or Path(contents.file_name(format))
     with atomic_write(path) as file:

@@ -42,6 +42,12 @@ class RunExport:
         look: What a film or figure shows of the map.
         data_root: The data folder; None for the default one.
         holders: Whose threshold it has, as in `kept_threshold`.
+
+    Examples:
+        >>> from dmlviz.runs import Runs
+        >>> export = RunExport.from_run(Runs().find("Digits in the plane, triplets"))
+        >>> export.file_name("csv")[:19], export.problem("csv")
+        ('digits-in-the-plane', '')
     """
 
     run: Run

@@ -29,6 +29,10 @@ def map(
 
     Raises:
         UserError: If the run has not finished, or has no embeddings of that step.
+
+    Examples:
+        >>> [points.x for points in map([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]], [0, 0, 1]).data]
+        [array([0., 1.], dtype=float32), array([0.], dtype=float32)]
     """
     points = images(coordinates, labels, step)
     if not isinstance(coordinates, Run):

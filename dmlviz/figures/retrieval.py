@@ -34,6 +34,10 @@ def recall_at_k(
 
     Raises:
         UserError: As `dmlviz.metrics.curves.recall_at_k`.
+
+    Examples:
+        >>> recall_at_k([[0.0], [1.0], [1.5], [9.0]], [0, 0, 1, 1]).data[0].y
+        array([0.5 , 0.75, 1.  ])
     """
     points = images(embeddings, labels, step)
     recall = curves.recall_at_k(points.embeddings, points.labels, most)
@@ -103,6 +107,10 @@ def scores_by_dimension(
 
     Raises:
         UserError: As `dmlviz.metrics.evaluate`.
+
+    Examples:
+        >>> scores_by_dimension([[0.0, 9.0], [1.0, 2.0], [5.0, 9.0], [6.0, 2.0]], [0, 0, 1, 1]).data[0].y
+        array([1., 0.])
     """
     points = images(embeddings, labels, step)
     scores = curves.scores_by_dimension(points.embeddings, points.labels)
@@ -148,6 +156,10 @@ def confusion_matrix(embeddings: Any, labels: Any = None, *, step: int | None = 
 
     Raises:
         UserError: For a wrong shape, or embeddings that are not finite.
+
+    Examples:
+        >>> confusion_matrix([[0.0], [1.0], [1.5], [9.0]], [0, 0, 1, 1]).layout.title.text
+        'Class of the nearest neighbor: 50.00% its own'
     """
     points = images(embeddings, labels, step)
     matrix = confusion(points.embeddings, points.labels)

@@ -25,6 +25,12 @@ def training_curves(run: Run, *, dark: bool = False) -> go.Figure:
 
     Raises:
         UserError: Before the first step.
+
+    Examples:
+        >>> from dmlviz.runs import Runs
+        >>> figure = training_curves(Runs().find("Digits in the plane, triplets"))
+        >>> [line.name for line in figure.data][1:]
+        ['P@1, validation', 'R-precision, validation', 'MAP@R, validation']
     """
     read = history(run)
     return draw_training_curves(Measured(read, (), read.about), dark)

@@ -148,6 +148,13 @@ def nearest_mean_accuracy(embeddings: Any, labels: Any, gallery: Any = None, gal
         labels: Their classes (n).
         gallery: Embeddings whose means are taken (m × d); by default the queries, without the query itself.
         gallery_labels: Their classes (m).
+
+    Reference:
+        Mensink, Verbeek, Perronnin, Csurka: Distance-based image classification, TPAMI 2013.
+
+    Examples:
+        >>> nearest_mean_accuracy([[0.0], [1.0], [8.0], [9.0], [4.0]], [0, 0, 1, 1, 1])
+        0.8
     """
     queries, others = read_query_and_gallery(embeddings, labels, gallery, gallery_labels)
     if not (queries.finite and (others is None or others.finite)):

@@ -47,6 +47,13 @@ def evaluate_per_query(embeddings: Any, labels: Any, near: bool = False) -> PerQ
 
     Raises:
         UserError: For a wrong shape, or embeddings that are not finite.
+
+    Reference:
+        Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020 (R-precision, average precision at R).
+
+    Examples:
+        >>> evaluate_per_query([[0.0], [1.0], [1.5], [9.0]], [0, 0, 1, 1]).first_hit
+        array([1, 2, 3, 1])
     """
     points = read(embeddings, labels)
     if not points.finite:

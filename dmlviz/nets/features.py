@@ -60,6 +60,8 @@ def add_features(
     Raises:
         UserError: For an unknown name, a data set without images, weights of another net, or while another process
             computes the same.
+
+    Example: docs/BACKBONES.md
     """
     root = data_root(data)
     DATASETS.add_search_path(root)

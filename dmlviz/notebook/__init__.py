@@ -44,6 +44,11 @@ def show(
 
     Raises:
         UserError: For embeddings of a wrong shape, a run without embeddings, or a training that has begun.
+
+    Examples:
+        >>> import numpy as np
+        >>> show(np.eye(3), ["cat", "dog", "cat"]).selected
+        []
     """
     from dmlviz.notebook.display import map_widget
 

@@ -52,7 +52,15 @@ class MissingPluginError(UnreadableRunError):
 
 
 class EventLogDir(Generic[Event, End]):
-    """A folder with an event log, frames, and a lock held by the writer; one process writes, any process reads."""
+    """A folder with an event log, frames, and a lock held by the writer; one process writes, any process reads.
+
+    Examples:
+        >>> from dmlviz.runs import Runs
+        >>> run = Runs().find("Digits in the plane, triplets")
+        >>> snapshot = run.events()[1]
+        >>> snapshot["event"], run.positions(snapshot["frame"]).shape
+        ('snapshot', (596, 2))
+    """
 
     kinds: ClassVar[TypeAdapter[Any]] = OBJECT
 

@@ -57,7 +57,18 @@ VALIDATION = "validation/"  # in metrics.json, before the names of scores of val
 
 
 class Run(EventLogDir[TrainingEvent, TrainingEnd]):
-    """A training on disk; raises RunNotFoundError for a folder without one."""
+    """A training on disk; raises RunNotFoundError for a folder without one.
+
+    Examples:
+        >>> from dmlviz.runs import Runs
+        >>> run = Runs().find("Digits in the plane, triplets")
+        >>> run.state, run.score("precision_at_1") > 0.7, run.snapshot(0).shape
+        ('finished', True, (596, 2))
+        >>> run.figure("roc").layout.yaxis.title.text
+        'recall (true positive rate)'
+        >>> run.all_neighbors().indices.shape
+        (596, 10)
+    """
 
     kinds = TRAINING_EVENT
     neighbors = neighbor_search.neighbors

@@ -47,13 +47,22 @@ def runs_folder(folder: str | Path | None = None) -> Path:
 
     Args:
         folder: This folder; by default $DMLVIZ_RUNS, else `kept_folder("runs")`.
+
+    Examples:
+        >>> str(runs_folder("my runs"))
+        'my runs'
     """
     path = folder or os.environ.get("DMLVIZ_RUNS")
     return Path(path).expanduser() if path else kept_folder("runs")
 
 
 def bundled_runs() -> Path:
-    """Return the folder of the ready-made runs, whose archives come with the program; raise UserError as `unpacked`."""
+    """Return the folder of the ready-made runs, whose archives come with the program; raise UserError as `unpacked`.
+
+    Examples:
+        >>> len([*bundled_runs().glob("*/run.json")])
+        4
+    """
     return unpacked(*sorted(Path(str(files("dmlviz")), "ready_made_runs").glob("*.zip")))
 
 
@@ -111,6 +120,14 @@ class Runs:
     Args:
         folder: The runs folder; need not exist. By default that of the app: see `runs_folder`.
         bundled: The folder of the ready-made runs. By default those that come with the program.
+
+    Examples:
+        >>> import tempfile
+        >>> runs = Runs(tempfile.mkdtemp())
+        >>> run = runs.create(TrainConfig(dataset="digits", loss="triplet"), title="First try")
+        >>> runs.tag(run.id, ["triplets"])
+        >>> runs.find("First try").tags, runs.list()[0].id == run.id
+        (['triplets'], True)
     """
 
     def __init__(self, folder: str | Path | None = None, bundled: Path | None = None) -> None:
@@ -387,6 +404,10 @@ def default_title(config: TrainConfig) -> str:
 
     Args:
         config: Its settings.
+
+    Examples:
+        >>> default_title(TrainConfig(dataset="digits", loss="triplet", miner="batch_hard"))
+        'Digits 8 × 8, Triplet, batch hard'
     """
     parts = [DATASETS[config.dataset].title, LOSSES[config.loss].title]
     if config.miner is not None:
