@@ -25,6 +25,8 @@ ORDER = (
     "terrapattern",
     "scale",
     "hierarchy",
+    "collapse",
+    "hubs",
 )
 
 LABS: Catalog[Lab] = Catalog("lab", [import_module(f"dmlviz.labs.{name.replace('-', '_')}").LAB for name in ORDER])

@@ -89,7 +89,7 @@ def train_net(
     data: Dataset,
     context: TrialContext,
     share: tuple[float, float] = (0.0, 1.0),
-    look: Callable[[int, torch.nn.Module], object] = lambda step, net: None,
+    look: Callable[[int, Trainer], object] = lambda step, trainer: None,
 ) -> torch.nn.Module:
     """Train on the CPU and return the net, ready to embed.
 
@@ -98,7 +98,7 @@ def train_net(
         data: The data set; its test images are not looked at.
         context: Gets the share that is done; says when to stop.
         share: Part of the trial that this training is.
-        look: Called every `CHECK_EVERY` steps with the number of the step and the net.
+        look: Called every `CHECK_EVERY` steps with the number of the step and the trainer.
 
     Raises:
         UserError: If the training diverged.
@@ -114,7 +114,7 @@ def train_net(
             if context.stop():
                 raise TrialStoppedError
             context.report(begin + (end - begin) * step / config.steps)
-            look(step, trainer.net)
+            look(step, trainer)
     net: torch.nn.Module = trainer.net.eval()
     return net
 
@@ -148,7 +148,7 @@ def embed_test_images(
     fields: Mapping[str, Any],
     data: Dataset,
     context: TrialContext,
-    look: Callable[[int, torch.nn.Module], object] = lambda step, net: None,
+    look: Callable[[int, Trainer], object] = lambda step, trainer: None,
 ) -> np.ndarray:
     """Return an embedding of each test image (n × d, float32).
 

@@ -95,13 +95,13 @@ def _answer(results: Sequence[TrialResult]) -> str:
     ]
     net = rows["skewness", sphere, dimensions[0]], rows["skewness", sphere, dimensions[-1]]
     orphans = rows["orphans", random, dimensions[-1]], rows["orphans", sphere, dimensions[-1]]
+    low, high, few, many = (f"{round(row.y, 1) + 0:.1f}" for row in (*ends[0], *ends[1]))
     return (
-        f"From {dimensions[0]:g} to {dimensions[-1]:g} dimensions the skewness of random points goes from "
-        f"{ends[0][0].y:.1f} to {ends[0][1].y:.1f}, of pixels from {ends[1][0].y:.1f} to {ends[1][1].y:.1f}. "
-        f"Embeddings learned on the sphere go from {net[0].y:.1f} to {net[1].y:.1f}{caveat(*net, '{:.1f}')}: what "
-        f"counts is how many dimensions the points fill, and classes that lie in narrow bundles fill few. With "
-        f"{dimensions[-1]:g} dimensions {orphans[0].y:.0%} of the random points are among nobody's ten nearest, and "
-        f"{orphans[1].y:.0%} of these embeddings."
+        f"From {dimensions[0]:g} to {dimensions[-1]:g} dimensions the skewness of random points goes from {low} to "
+        f"{high}, of pixels from {few} to {many}, and of embeddings learned on the sphere to {net[1].y:.1f}. "
+        "What counts is how many dimensions the points fill: pictures, and classes of a net, fill far fewer than an "
+        f"embedding has. With {dimensions[-1]:g} dimensions {orphans[0].y:.0%} of the random points are among nobody's "
+        f"ten nearest, and {orphans[1].y:.0%} of these embeddings{caveat(*orphans, '{:.0%}')}."
     )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.spatial.distance import cdist
 
 from dmlviz.data import load
@@ -16,6 +15,7 @@ from dmlviz.labs.training import embed, embed_test_images
 from dmlviz.metrics import evaluate
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.training.trainer import Trainer
 
 SHOWN_QUERIES, SHOWN_NEIGHBORS = 12, 10
 
@@ -34,11 +34,11 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     every = trial.settings["fields"].get("steps", 0) // looks if looks else 0
     begun, spent = time.process_time(), 0.0
 
-    def look(step: int, net: torch.nn.Module) -> None:
+    def look(step: int, trainer: Trainer) -> None:
         nonlocal begun, spent
         spent += time.process_time() - begun
         if every and step % every == 0:
-            curve.append((round(spent, 2), search(embed(net, data.test.images, data), data.test)["map"]))
+            curve.append((round(spent, 2), search(embed(trainer.net, data.test.images, data), data.test)["map"]))
         begun = time.process_time()
 
     embeddings = embed_test_images(trial.settings["fields"], data, context, look)
