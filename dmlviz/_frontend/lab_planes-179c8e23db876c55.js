@@ -1,1 +1,0 @@
-export { lab_planes as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";

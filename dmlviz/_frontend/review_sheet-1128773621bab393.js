@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.workbench/page-ab8aa3062f98f12b.js";

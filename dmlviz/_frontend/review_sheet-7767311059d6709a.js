@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";

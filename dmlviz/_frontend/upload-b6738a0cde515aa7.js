@@ -1,1 +1,0 @@
-export { upload as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";

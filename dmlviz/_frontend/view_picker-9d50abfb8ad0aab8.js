@@ -1,1 +1,0 @@
-export { view_picker as default } from "../dmlviz.workbench/page-466fa16dbec0f294.js";
