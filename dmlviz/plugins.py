@@ -94,6 +94,8 @@ def loss(
         A decorator. A function whose first argument is called `batch` (a `dmlviz.losses.batch.LossBatch`) computes the
         loss's terms. Any other is called with `embedding_dim`, `num_classes`, `seed` and the parameters by keyword
         and returns a `dmlviz.losses.base.Loss`, for a loss with weights of its own.
+
+    Example: docs/EXTENDING.md
     """
     fields["tuple_kinds"] = frozenset(fields.get("tuple_kinds", ()))
     return _declare(LOSSES, LossSpec, title=title, summary=summary, parameters=parameters, family=family, **fields)
@@ -116,6 +118,8 @@ def miner(
 
     Raises:
         UserError: For another kind.
+
+    Example: docs/EXTENDING.md
     """
     if tuple_kind not in ("pairs", "triplets"):
         raise UserError(f'A miner makes "pairs" or "triplets"; got tuple_kind={tuple_kind!r}.')
@@ -144,6 +148,8 @@ def sampler(
 
     Raises:
         UserError: For another kind.
+
+    Example: docs/EXTENDING.md
     """
     if tuple_kind not in ("", "pairs", "triplets"):
         raise UserError(f'A sampler makes "pairs", "triplets" or neither (""); got tuple_kind={tuple_kind!r}.')
@@ -176,6 +182,8 @@ def projection(
         positions (n × dims). By the names of its keywords it may ask for more: `seed`, `labels` (n class numbers, with
         `needs_labels=True`), `start` (positions to begin with, in an animation) and `report(iterations, positions)`,
         which shows a layout while it forms; the parameter `iterations` is then how many there are.
+
+    Example: docs/EXTENDING.md
     """
     fields = {"linear": linear, "caution": caution} | fields
     return _declare(PROJECTIONS, ProjectionSpec, title=title, summary=summary, parameters=parameters, **fields)
@@ -193,6 +201,8 @@ def net(*, title: str, summary: str, **fields: Any) -> Callable[[F], F]:
 
     Returns:
         A decorator that registers the function under its name.
+
+    Example: docs/EXTENDING.md
     """
     return _declare(NETS, NetSpec, title=title, summary=summary, **fields)
 
@@ -216,6 +226,8 @@ def dataset(
 
     Returns:
         A decorator that registers the function under its name.
+
+    Example: docs/EXTENDING.md
     """
     facts: dict[str, Any] = {"classes": tuple(classes), "size": size, "mean": mean, "std": std}
     return _declare(DATASETS, DatasetSpec, title=title, summary=summary, **facts, **fields)
@@ -233,6 +245,8 @@ def metric(*, title: str, summary: str, **fields: Any) -> Callable[[F], F]:
 
     Returns:
         A decorator that registers the function under its name.
+
+    Example: docs/EXTENDING.md
     """
     declare = _declare(METRICS, MetricSpec, title=title, summary=summary, **{"family": FAMILY} | fields)
 
@@ -274,6 +288,8 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
 
     Args:
         files: Paths of Python files.
+
+    Example: docs/EXTENDING.md
     """
     from_environment = [path for path in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if path]
     paths = list(dict.fromkeys([*from_environment, *(str(Path(file).expanduser().resolve()) for file in files)]))
@@ -293,7 +309,12 @@ def load_plugins(files: Iterable[str | Path] = ()) -> None:
 
 @cache
 def installed() -> Any:
-    """Return the entry points of all packages, read once: a process that is forked has them from the one before."""
+    """Return the entry points of all packages, read once: a process that is forked has them from the one before.
+
+    Examples:
+        >>> "dmlviz" in installed().select(group="console_scripts").names
+        True
+    """
     return entry_points()
 
 

@@ -131,6 +131,14 @@ class Findings:
         noun: What is looked at: a training image; or of own vectors a row, a point or an image.
         notes: Sentences about what was not compared.
         cells: How many training images were easy, ambiguous and hard to learn; none of own vectors.
+
+    Examples:
+        >>> suspect = Finding("suspect", 846, 1, 0.83, "83% of its neighbors are 5", suggestion=5)
+        >>> found = Findings("run", "digits", 1201, uncompared=0, steps=(47,), recall=1.0, rows=(suspect,))
+        >>> found.table().select(["image", "label", "suggestion"]).to_pylist()
+        [{'image': 846, 'label': '1', 'suggestion': '5'}]
+        >>> len(found.undecided(Corrections("digits").decide(846, "confirm", 1201, 10)).rows)
+        0
     """
 
     run: str

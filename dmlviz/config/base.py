@@ -15,7 +15,16 @@ MAX_COMPLAINTS = 5
 
 
 class Config(BaseModel):
-    """Frozen settings with an ID: equal settings have equal IDs on every machine."""
+    """Frozen settings with an ID: equal settings have equal IDs on every machine.
+
+    Examples:
+        >>> from dmlviz.config import TrainConfig
+        >>> config = TrainConfig(dataset="digits", loss="triplet", steps=100)
+        >>> config.replace(steps=200).steps, config.to_dict()["loss"]
+        (200, 'triplet')
+        >>> TrainConfig.from_json(config.to_json()) == config
+        True
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

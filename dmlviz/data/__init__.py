@@ -40,6 +40,10 @@ def available_datasets(root: str | Path | None = None) -> list[str]:
 
     Args:
         root: Folder of the data sets; the default one if None.
+
+    Examples:
+        >>> "digits" in available_datasets()
+        True
     """
     folder = data_root(root)
     builtin = [name for name in DATASETS.builtin if _is_available(name, folder)]
@@ -56,6 +60,9 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
 
     Raises:
         DataUnavailableError: On failure.
+
+    Examples:
+        >>> download_dataset("digits")
     """
     recipe = DATASETS[name].recipe
     if recipe is not None:
@@ -124,6 +131,10 @@ def num_test_images(name: str, root: str | Path | None = None) -> int:
     Args:
         name: Name in the catalog.
         root: Folder of the data sets; the default one if None.
+
+    Examples:
+        >>> num_test_images("digits")
+        596
     """
     if custom_datasets.is_custom(name):
         return len(custom_datasets.load_arrays(data_root(root), name)["test_labels"])
@@ -142,6 +153,11 @@ def dataset_note(name: str, root: str | Path | None = None) -> str:
     Args:
         name: Name in the catalog.
         root: Folder of the data sets; the default one if None.
+
+    Examples:
+        >>> import tempfile
+        >>> dataset_note("mnist", tempfile.mkdtemp())
+        'Downloaded when first used.'
     """
     spec, folder = DATASETS[name], data_root(root)
     if name in DATASETS.builtin and not _is_available(name, folder):

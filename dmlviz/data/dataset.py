@@ -12,6 +12,11 @@ class Split:
 
     `roles` holds what else is known of each image, by name: whole numbers (n), for instance its camera. `features` (n ×
     d, float16) is what a net takes instead of the images, if a backbone has computed them.
+
+    Examples:
+        >>> split = Split(np.zeros((5, 8, 8), np.uint8), np.array([0, 1, 2, 1, 0]))
+        >>> len(split.first(3)), split.select([1, 4]).labels, split.select_classes([1, 2]).labels
+        (3, array([1, 0]), array([1, 2, 1]))
     """
 
     images: np.ndarray

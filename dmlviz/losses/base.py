@@ -22,6 +22,14 @@ class Loss(nn.Module):
     """`loss(embeddings, labels, tuples=None)`: a scalar with a graph, 0 where nothing is valid, NaN only for NaN.
 
     Subclasses say their `terms`.
+
+    Examples:
+        >>> from dmlviz.losses import build
+        >>> loss, embeddings, labels = build("triplet", margin=0.5), torch.tensor([[0.0], [1.0], [1.2]]), [0, 0, 1]
+        >>> loss(embeddings, labels)
+        tensor(0.8000)
+        >>> loss.terms(loss.batch(embeddings, labels)).reduce()
+        tensor(0.8000)
     """
 
     declaration: LossSpec

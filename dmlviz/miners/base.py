@@ -71,6 +71,14 @@ class Miner:
         name: Name in the catalog.
         select: Implementation, called with the batch.
         seed: Seed of the miner's random generator.
+
+    Examples:
+        >>> from dmlviz.miners import build
+        >>> miner, embeddings = build("batch_hard"), torch.tensor([[0.0], [1.0], [3.0]])
+        >>> miner(embeddings, [0, 0, 1])
+        Triplets(a=tensor([0, 1]), p=tensor([1, 0]), n=tensor([2, 2]))
+        >>> miner.mine(LabeledBatch(embeddings, [0, 0, 1])).n
+        tensor([2, 2])
     """
 
     def __init__(self, name: str, select: Callable[[MinerBatch], Pairs | Triplets], seed: int) -> None:

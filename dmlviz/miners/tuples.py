@@ -134,6 +134,12 @@ def pair_masks(
     Returns:
         Two n × n masks, n × (n + m) with a memory: row i marks the selected positives, and the selected negatives, of
         image i.
+
+    Examples:
+        >>> first, second = torch.tensor([0]), torch.tensor([1])
+        >>> positive, negative = pair_masks(Pairs(first, second, first, second + 1), size=3)
+        >>> positive.int().tolist()
+        [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     """
     masks, columns = [], columns or size
     if isinstance(pairs, FixedPairs):

@@ -228,6 +228,11 @@ def templates(net: EmbeddingNet) -> np.ndarray:
 
     Raises:
         UserError: For any other net.
+
+    Examples:
+        >>> from dmlviz.nets import build
+        >>> templates(build("linear", embedding_dim=2, size=8)).shape
+        (2, 1, 8, 8)
     """
     weight = _matrix(net)
     return weight.reshape(len(weight), *net.image).numpy()
@@ -244,6 +249,14 @@ def mahalanobis_matrix(net: EmbeddingNet) -> np.ndarray:
 
     Raises:
         UserError: For any other net.
+
+    Reference:
+        Weinberger, Saul: Distance metric learning for large margin nearest neighbor classification, JMLR 2009.
+
+    Examples:
+        >>> from dmlviz.nets import build
+        >>> mahalanobis_matrix(build("linear", embedding_dim=2, normalize=False, size=8)).shape
+        (64, 64)
     """
     if net.normalize or net.ball is not None:
         raise UserError(

@@ -76,6 +76,11 @@ class TripletNet(nn.Module):
 
     Args:
         net: The net.
+
+    Examples:
+        >>> net = TripletNet(nn.Flatten())
+        >>> [embeddings.shape for embeddings in net(*torch.zeros(3, 2, 1, 8, 8))]
+        [torch.Size([2, 64]), torch.Size([2, 64]), torch.Size([2, 64])]
     """
 
     def __init__(self, net: nn.Module) -> None:
@@ -107,6 +112,13 @@ class DecisionNet(nn.Module):
         hidden: Units of the hidden layer.
 
     Reference: Zagoruyko, Komodakis 2015
+
+    Examples:
+        >>> net = DecisionNet(PairNet(nn.Flatten()), embedding_dim=64)
+        >>> net(torch.zeros(5, 1, 8, 8), torch.zeros(5, 1, 8, 8)).shape
+        torch.Size([5])
+        >>> net.score(torch.zeros(5, 64), torch.zeros(5, 64)).shape
+        torch.Size([5])
     """
 
     def __init__(self, towers: PairNet, embedding_dim: int, hidden: int = 64) -> None:
@@ -141,6 +153,11 @@ class TwoChannelNet(nn.Module):
         net: A net of twice the images' channels that gives one number.
 
     Reference: Zagoruyko, Komodakis 2015
+
+    Examples:
+        >>> net = TwoChannelNet(nn.Sequential(nn.Flatten(), nn.Linear(2 * 64, 1)))
+        >>> net(torch.zeros(5, 1, 8, 8), torch.zeros(5, 1, 8, 8)).shape
+        torch.Size([5])
     """
 
     def __init__(self, net: nn.Module) -> None:
@@ -167,6 +184,10 @@ class TwoStreams(nn.Module):
         normalize: L2-normalize the joined features.
 
     Reference: Zagoruyko, Komodakis 2015 ("central-surround two-stream")
+
+    Examples:
+        >>> TwoStreams(nn.Flatten(), nn.Flatten())(torch.zeros(5, 1, 8, 8)).shape
+        torch.Size([5, 32])
     """
 
     def __init__(self, central: nn.Module, surround: nn.Module, normalize: bool = False) -> None:
@@ -195,6 +216,11 @@ class CentralSurroundNet(nn.Module):
         hidden: Units of the hidden layer.
 
     Reference: Zagoruyko, Komodakis 2015
+
+    Examples:
+        >>> net = CentralSurroundNet(nn.Flatten(), nn.Flatten(), num_features=64)
+        >>> net(torch.zeros(5, 1, 8, 8), torch.zeros(5, 1, 8, 8)).shape
+        torch.Size([5])
     """
 
     def __init__(self, central: nn.Module, surround: nn.Module, num_features: int, hidden: int = 64) -> None:

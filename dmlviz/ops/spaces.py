@@ -70,6 +70,22 @@ class PoincareBall:
 
     Raises:
         UserError: For a curvature or a radius that is not positive, or a radius beyond what float32 tells from the rim.
+
+    Reference:
+        Khrulkov, Mirvakhabova, Ustinova, Oseledets, Lempitsky: Hyperbolic image embeddings, CVPR 2020 (mean).
+
+    Examples:
+        >>> ball, rows = PoincareBall(), torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+        >>> ball.distances(rows)
+        tensor([[0.0000, 2.0000],
+                [2.0000, 0.0000]])
+        >>> ball.drawn(rows)
+        tensor([[0.0000, 0.0000],
+                [0.7616, 0.0000]])
+        >>> ball.line(rows[0], rows[1], 3)
+        tensor([[0.0000, 0.0000],
+                [0.5000, 0.0000],
+                [1.0000, 0.0000]])
     """
 
     title: ClassVar = "Poincaré disk"
@@ -174,6 +190,12 @@ def space(name: str) -> Space:
 
     Raises:
         UserError: For another name.
+
+    Examples:
+        >>> import torch
+        >>> space("poincare").distances(torch.tensor([[0.0, 0.0], [1.0, 0.0]]))
+        tensor([[0.0000, 2.0000],
+                [2.0000, 0.0000]])
     """
     if name not in SPACES:
         raise UserError(f"A space is one of {', '.join(SPACES)}; got {name!r}.")

@@ -37,6 +37,11 @@ class Projection:
         placing: The library's own out-of-sample method, if any.
         note: What a person should know of this map, in a sentence.
         measured: Number of points from which on `quality` measures a sample.
+
+    Examples:
+        >>> drawn = project(np.eye(4), ProjectionConfig(method="pca"))
+        >>> drawn.coordinates.shape, drawn.place(np.ones((1, 4))).shape
+        ((4, 2), (1, 2))
     """
 
     config: ProjectionConfig

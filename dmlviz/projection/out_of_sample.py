@@ -47,6 +47,11 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
 
     Raises:
         UserError: For embeddings of another dimension, or that are not finite.
+
+    Examples:
+        >>> points = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+        >>> place_on(ProjectionConfig(method="pca"), points, points - points.mean(axis=0), [[2.0, 0.5]]).round(3)
+        array([[1., 0.]], dtype=float32)
     """
     high_dim, low_dim = check_embeddings(embeddings), check_embeddings(coordinates, "Coordinates")
     new_points = alike(new, high_dim.shape[1])

@@ -167,6 +167,12 @@ def map_ranks(coordinates: np.ndarray, item: int, neighbors: np.ndarray) -> np.n
 
     Returns:
         k booleans.
+
+    Examples:
+        >>> map_ranks(np.array([[0.0], [1.0], [2.0], [9.0], [8.0]]), item=0, neighbors=np.array([1]))
+        array([ True])
+        >>> map_ranks(np.array([[0.0], [1.0], [2.0], [9.0], [8.0]]), item=0, neighbors=np.array([3]))
+        array([False])
     """
     low_dim = np.asarray(coordinates, np.float64)
     distance = np.square(low_dim - low_dim[item]).sum(axis=1)

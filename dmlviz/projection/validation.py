@@ -40,6 +40,10 @@ def lowered(config: ProjectionConfig, n: int, dimension: int) -> tuple[Projectio
         config: Method and parameters.
         n: Number of points.
         dimension: Dimension of the embeddings.
+
+    Examples:
+        >>> lowered(ProjectionConfig(method="tsne"), n=40, dimension=8)[1]
+        't-SNE of 40 points is drawn with perplexity = 13: 30 is for more points.'
     """
     limits = config.declared.limits(n, dimension) if config.declared.limits is not None else {}
     for name in ("perplexity", "neighbors"):
@@ -61,6 +65,12 @@ def clamp_parameter(declared: ProjectionSpec, parameter: Parameter, n: int, dime
         parameter: One of its parameters.
         n: Number of points.
         dimension: Of the embeddings.
+
+    Examples:
+        >>> declared = ProjectionConfig(method="tsne").declared
+        >>> perplexity = next(each for each in declared.parameters if each.name == "perplexity")
+        >>> clamp_parameter(declared, perplexity, n=40, dimension=8).maximum
+        13
     """
     limit = declared.limits(n, dimension).get(parameter.name) if declared.limits is not None else None
     if limit is None or parameter.maximum is None or limit >= parameter.maximum:

@@ -51,6 +51,12 @@ def describe(run: Run, address: str, needs_token: bool) -> dict[str, Any]:
         run: The run that it answers for.
         address: Its address, without a slash at the end.
         needs_token: Whether callers send a token.
+
+    Examples:
+        >>> from dmlviz.runs import Runs
+        >>> run = Runs().find("Digits in the plane, triplets")
+        >>> list(describe(run, "http://localhost:8000", needs_token=False)["paths"])
+        ['/neighbors', '/images/{item}.png']
     """
     title = DATASETS[run.config.dataset].title
     document: dict[str, Any] = json.loads(_DOCUMENT)
@@ -129,6 +135,14 @@ class SearchService:
     Raises:
         UserError: If the run has no net or no embeddings, the weights of its backbone are missing, or the token is too
             short or has other characters.
+
+    Examples:
+        >>> from dmlviz.runs import Runs
+        >>> picture = io.BytesIO()
+        >>> Image.fromarray(data.load("digits").test.images[0]).save(picture, "png")
+        >>> service = SearchService(Runs().find("Digits in the plane, triplets"), token=None)
+        >>> service.answer(picture.getvalue(), k=3)["class"]
+        '0'
     """
 
     def __init__(self, run: Run, token: str | None, data_root: Path | None = None) -> None:

@@ -12,6 +12,10 @@ def data_root(root: str | Path | None = None) -> Path:
 
     Args:
         root: This folder; by default $DMLVIZ_DATA, else `kept_folder("data")`.
+
+    Examples:
+        >>> str(data_root("my data"))
+        'my data'
     """
     named = root if root is not None else os.environ.get("DMLVIZ_DATA")
     return Path(named).expanduser() if named else kept_folder("data")
@@ -38,5 +42,10 @@ def kept_folder(name: str) -> Path:
 
 
 def cache_dir() -> Path:
-    """Return the system's cache folder for dmlviz: files that can be made or downloaded again."""
+    """Return the system's cache folder for dmlviz: files that can be made or downloaded again.
+
+    Examples:
+        >>> cache_dir().name
+        'dmlviz'
+    """
     return user_cache_path("dmlviz", appauthor=False)
