@@ -126,6 +126,11 @@ class TSNE(_Map):
         projection_: The same with its settings, its KL divergence (`error`) and its `quality`.
 
     Source: van der Maaten, Hinton: Visualizing data using t-SNE, JMLR 2008.
+
+    Examples:
+        >>> rows = np.random.default_rng(0).standard_normal((60, 8))
+        >>> TSNE(perplexity=10, random_state=0).fit_transform(rows).shape
+        (60, 2)
     """
 
     def __init__(
@@ -171,6 +176,11 @@ class UMAP(_Map):
         projection_: The same with its settings and its `quality`.
 
     Source: McInnes, Healy, Melville: UMAP, 2018.
+
+    Examples:
+        >>> rows = np.random.default_rng(0).standard_normal((60, 8))
+        >>> UMAP(n_neighbors=10, random_state=0).fit(rows[1:]).transform(rows[:1]).shape
+        (1, 2)
     """
 
     def __init__(
@@ -227,8 +237,11 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifie
     Examples:
         >>> from sklearn.datasets import load_iris
         >>> rows, kinds = load_iris(return_X_y=True)
-        >>> MetricLearner(max_iter=20, random_state=0).fit(rows, kinds).score(rows, kinds) > 0.9
-        True
+        >>> learner = MetricLearner(max_iter=20, random_state=0).fit(rows, kinds)
+        >>> learner.score(rows, kinds) > 0.9, learner.predict(rows[:1])
+        (True, array([0]))
+        >>> learner.transform(rows).shape, learner.predict_proba(rows).shape
+        ((150, 16), (150, 3))
     """
 
     def __init__(

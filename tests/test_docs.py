@@ -299,8 +299,9 @@ def test_the_files_that_readme_and_contributing_name_are_there():
 @pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples_run(module):
-    result = doctest.testmod(importlib.import_module(module))
-    assert result.attempted > 0
+    home = importlib.import_module(module)
+    result = doctest.testmod(home)
+    assert result.attempted == len(re.findall("^ +>>> ", inspect.getsource(home), re.MULTILINE)) > 0
     assert result.failed == 0
 
 
@@ -429,3 +430,17 @@ def test_every_public_function_says_what_it_takes_returns_and_refuses():
         code = inspect.getsource(function).replace("raise NotImplementedError", "")
         if re.search(r"^ +raise \w", code, re.MULTILINE):
             assert "Raises:\n" in text, name
+
+
+UNSHOWN = (".Recording.close", ".record.close", ".Run.projection")  # the end of `with` calls it; needs a drawn map
+
+
+def test_every_public_function_is_shown_in_an_example():
+    """Of its own or of its class, which the tests run, or in a document that it names; `forward` by a call."""
+    for path, function in public().items():
+        place, name = path.rpartition(".")[::2]
+        text, call = inspect.getdoc(function) or "", rf"\.{name}\(" if name != "forward" else r"\b(net|loss)\(|\)\("
+        shown = ">>> " in text or re.search(rf"^ *(>>>|\.\.\.) .*({call})", pydoc.locate(place).__doc__ or "", re.M)
+        if page := re.search(r"^Example: (docs/\w+\.md)$", text, re.M):
+            shown = re.search(rf"\b{name}\b", (ROOT / page[1]).read_text())
+        assert bool(shown) != path.endswith(UNSHOWN), path

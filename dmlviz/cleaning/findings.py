@@ -137,8 +137,11 @@ class Findings:
         >>> found = Findings("run", "digits", 1201, uncompared=0, steps=(47,), recall=1.0, rows=(suspect,))
         >>> found.table().select(["image", "label", "suggestion"]).to_pylist()
         [{'image': 846, 'label': '1', 'suggestion': '5'}]
-        >>> len(found.undecided(Corrections("digits").decide(846, "confirm", 1201, 10)).rows)
-        0
+        >>> decided = Corrections("digits").decide(3, "confirm", 1201, 10)
+        >>> len(found.undecided(decided).rows), len(found.with_decided(decided, [0] * 1201).rows)
+        (1, 2)
+        >>> import tempfile
+        >>> found.to_csv(Path(tempfile.mkdtemp(), "findings.csv"))
     """
 
     run: str

@@ -79,9 +79,12 @@ class PoincareBall:
         >>> ball.distances(rows)
         tensor([[0.0000, 2.0000],
                 [2.0000, 0.0000]])
-        >>> ball.drawn(rows)
-        tensor([[0.0000, 0.0000],
-                [0.7616, 0.0000]])
+        >>> points = ball.drawn(rows)
+        >>> points, ball.mean(rows)
+        (tensor([[0.0000, 0.0000],
+                [0.7616, 0.0000]]), tensor([0.5000, 0.0000]))
+        >>> torch.allclose(ball.rows(points), ball.cut(rows))
+        True
         >>> ball.line(rows[0], rows[1], 3)
         tensor([[0.0000, 0.0000],
                 [0.5000, 0.0000],

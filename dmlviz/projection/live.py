@@ -58,7 +58,11 @@ class LiveProjection:
         >>> rows = np.random.default_rng(0).standard_normal((60, 8))
         >>> live = LiveProjection(ProjectionConfig(method="tsne", params={"perplexity": 10}))
         >>> first, second = live.update(rows), live.update(1.1 * rows)
-        >>> second.coordinates.shape
+        >>> second.coordinates.shape, live.places(rows[:2]).shape, live.settle(rows).coordinates.shape
+        ((60, 2), (2, 2), (60, 2))
+        >>> again = LiveProjection(live.config)
+        >>> again.begin(second.coordinates, np.arange(60))
+        >>> next(again.frames(rows)).coordinates.shape
         (60, 2)
     """
 

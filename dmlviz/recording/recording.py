@@ -105,7 +105,8 @@ class Recording:
         >>> with record("random walk", labels=labels, runs=folder) as recording:
         ...     points = rng.normal(size=(40, 2))
         ...     for step in range(3):
-        ...         recording.snapshot(step, points, loss=1 / (step + 1))
+        ...         recording.step(step, loss=1 / (step + 1))
+        ...         recording.snapshot(step, points)
         ...         points = points + 0.1 * rng.normal(size=points.shape)
         >>> recording.run.snapshot_steps
         [0, 1, 2]

@@ -57,9 +57,12 @@ class EventLogDir(Generic[Event, End]):
     Examples:
         >>> from dmlviz.runs import Runs
         >>> run = Runs().find("Digits in the plane, triplets")
-        >>> snapshot = run.events()[1]
-        >>> snapshot["event"], run.positions(snapshot["frame"]).shape
-        ('snapshot', (596, 2))
+        >>> frame = run.events()[1]["frame"]
+        >>> run.check_frame(frame)
+        >>> run.positions(frame).shape, len(run.frame(frame["id"]))
+        ((596, 2), 2384)
+        >>> len(run.follow().read_new()) == len(run.events())
+        True
     """
 
     kinds: ClassVar[TypeAdapter[Any]] = OBJECT

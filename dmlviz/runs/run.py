@@ -66,8 +66,10 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         ('finished', True, (596, 2))
         >>> run.figure("roc").layout.yaxis.title.text
         'recall (true positive rate)'
-        >>> run.all_neighbors().indices.shape
-        (596, 10)
+        >>> run.all_neighbors().indices.shape, run.embeddings_at(None)[0].shape
+        ((596, 10), (596, 2))
+        >>> run.batch(1).step, run.records() == [run], run.projections()
+        (1, True, [])
     """
 
     kinds = TRAINING_EVENT
@@ -339,6 +341,8 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
 
         Args:
             **options: Those of `dmlviz.show`.
+
+        Example: docs/RECORD.md
         """
         return DISPLAYS["map"](self, **options)
 

@@ -125,9 +125,15 @@ class Runs:
         >>> import tempfile
         >>> runs = Runs(tempfile.mkdtemp())
         >>> run = runs.create(TrainConfig(dataset="digits", loss="triplet"), title="First try")
+        >>> runs.rename(run.id, "Best")
         >>> runs.tag(run.id, ["triplets"])
-        >>> runs.find("First try").tags, runs.list()[0].id == run.id
-        (['triplets'], True)
+        >>> runs.pin(run.id)
+        >>> runs.find("Best").tags, runs.get(run.id).pinned, runs.list()[0].title, runs.damaged()
+        (['triplets'], True, 'Best', ())
+        >>> runs.delete(run.id)
+        >>> runs.restore(run.id).title
+        'Best'
+        >>> runs.remove_stale_folders()
     """
 
     def __init__(self, folder: str | Path | None = None, bundled: Path | None = None) -> None:
