@@ -141,6 +141,13 @@ def test_names_in_documents_are_those_of_the_catalog(path: Path) -> None:
     assert wrong_names(path.read_text()) == []
 
 
+def test_the_documents_written_by_hand_stay_short() -> None:
+    measured = ("LEARNING", "SWEEPS", "REALITY_CHECK", "FAULTS")
+    by_hand = [path for path in (ROOT / "docs").glob("*.md") if path.stem not in measured]
+    assert len(by_hand) <= 24
+    assert sum(path.stat().st_size for path in by_hand) <= 140_000, "say each thing once"
+
+
 def test_a_name_that_is_not_in_the_catalog_is_found() -> None:
     assert wrong_names("Two margins `contrastive_double_margin`") == [
         "contrastive_double_margin: contrastive_no_margin?"
