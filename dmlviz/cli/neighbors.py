@@ -43,7 +43,7 @@ def neighbors(
     if item is None:
         if (k, metric) != (NEIGHBORS, "euclidean"):
             raise UserError(
-                f"Without IMAGE the {NEIGHBORS} nearest of each are found, by Euclidean distance; name one for others."
+                f"Without IMAGE the {NEIGHBORS} nearest of each are found, by Euclidean distance: name an image."
             )
         if json_file is not None:
             raise UserError("--json is for the neighbors of one image: name it, or take --out for those of all.")
