@@ -78,6 +78,11 @@ def lower_priority(below: int = 0) -> None:
     """
     with contextlib.suppress(OSError, AttributeError):  # Windows has no niceness
         os.nice(max(0, niceness() + below - os.nice(0)))
+    # Desktop Linux shares the processor among sessions first, where niceness counts for nothing: see sched(7). A worker
+    # has a session of its own; the session of a terminal is not ours.
+    if below and hasattr(os, "getsid") and os.getsid(0) == os.getpid():
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(below))
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(OOM_SCORE))
 

@@ -242,3 +242,14 @@ def test_a_kind_of_job_that_nobody_knows_is_one_sentence(tmp_path):
         said = errors.read().decode()
     assert "A worker does train, project, features, answer, trial, clean; got 'cook'" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this system does not share among sessions")
+@pytest.mark.parametrize(("leads", "niceness"), [(True, "4"), (False, "0")])
+def test_a_map_leaves_the_processor_to_a_training_also_where_sessions_share_it(leads, niceness):
+    code = (
+        "from dmlviz.process_setup import lower_priority as lower; lower(4); print(open('/proc/self/autogroup').read())"
+    )
+    command = [*([] if leads else ["sh", "-c", '"$@"; true', "terminal"]), sys.executable, "-c", code]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, start_new_session=True).stdout
+    assert said.split()[-2:] == ["nice", niceness]
