@@ -129,7 +129,7 @@ def draw_scores_by_dimension(measured: Measured, dark: bool = False, beside: Seq
                 go.Scatter(
                     x=each.data.dimensions,
                     y=y,
-                    name=f"{label}: {y[-1]:.4f} with all",
+                    name=f"{label}: {y[-1]:.4f} with all {each.data.dimensions[-1]}",
                     mode="lines+markers",
                     line={"color": [ACCENT[theme], *PALETTE[theme][1:]][number], "width": 2, "dash": dash},
                     hovertemplate=f"{label} %{{y:.4f}}<br>with the first %{{x}} dimensions<extra></extra>",
