@@ -1,7 +1,7 @@
 """Makes the ready-made results of labs from finished studies: `python scripts/make_ready_made_lab.py FOLDER...`.
 
 A study is made with `dmlviz lab NAME --folder FOLDER`. Its results go to results.zip in the folder of the lab, with the
-arrays and pictures that its trials wrote; runs, logs and larger files stay behind.
+arrays and drawings that its trials wrote; runs, logs, larger files and whatever shows images of a data set stay behind.
 """
 
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
 from dmlviz.errors import UserError
+from dmlviz.labs.kept_arrays import PICTURES
 from dmlviz.labs.lab_study import results_archive, study_rows
 from dmlviz.storage.archives import unpacked
 from dmlviz.studies.study import Study
@@ -28,7 +29,7 @@ def main() -> None:
         kept = [
             path
             for path in (study.path / "trials").glob("*/*")
-            if path.suffix in KEPT and path.stat().st_size <= MAX_FILE_BYTES
+            if path.suffix in KEPT and path.name != PICTURES and path.stat().st_size <= MAX_FILE_BYTES
         ]
         files = {
             path.relative_to(study.path).as_posix(): path.read_bytes() for path in (study.path / "trials.jsonl", *kept)

@@ -15,7 +15,9 @@ from dmlviz.data.dataset import Dataset, Split
 from dmlviz.data.made.patches import SIDE, StereoPair, make_stereo_pair
 from dmlviz.data.made.town import TILES, build_town
 from dmlviz.labs import pair_training
+from dmlviz.labs.kept_arrays import PICTURES
 from dmlviz.labs.lab import Lab
+from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.metric import measure as metric
 from dmlviz.labs.metric import signed_picture
 from dmlviz.labs.metric.measure import label_notions, slant, stroke_thickness
@@ -69,8 +71,15 @@ def tiny_results(lab: Lab, folder: Path, trials: slice, *, most: int = 2, **chan
     return results
 
 
+@pytest.mark.parametrize("name", LABS)
+def test_ready_made_results_hold_no_images_of_a_data_set(name: str) -> None:
+    study = ready_made(name)
+    assert study is not None
+    assert not [*study.path.rglob(PICTURES)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "trials"), [("two-domains", slice(3, None, 11)), ("metric", slice(4))])
+@pytest.mark.parametrize(("name", "trials"), [("two-domains", slice(3, None, 6)), ("metric", slice(4))])
 def test_a_tiny_study_fills_every_figure_and_has_pictures(name: str, trials: slice, tmp_path: Path) -> None:
     lab = LABS[name]
     results = tiny_results(lab, tmp_path, trials)

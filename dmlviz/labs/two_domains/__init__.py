@@ -21,6 +21,7 @@ class Variant(NamedTuple):
         net: The net of both.
         same_class: Share of the contrastive loss's negatives that are of the class of their photograph.
         turn: Largest turn of a sketch in degrees, either way.
+        dimensions: Dimensions of the embeddings.
     """
 
     learns: str
@@ -29,6 +30,7 @@ class Variant(NamedTuple):
     net: str = "small"
     same_class: float = 0.0
     turn: float = 0.0
+    dimensions: int = 64
 
 
 VARIANTS = {
@@ -41,6 +43,7 @@ VARIANTS = {
     "match, different": Variant("match", True, "different"),
     "both": Variant("both", False, "last"),
     "both, normalized": Variant("both", True, "last"),
+    "match, 256 dimensions": Variant("match", True, "last", dimensions=256),
     "match, MLP": Variant("match", True, "last", net="mlp"),
     "both, MLP": Variant("both", True, "last", net="mlp"),
     "contrastive, 20 % of its class": Variant("contrastive", True, "last", same_class=0.2),
@@ -51,8 +54,8 @@ VARIANTS = {
 STEPS = {"quick": 250, "full": 800}
 SEEDS = {"quick": 1, "full": 3}
 SECONDS_A_STEP = 0.022
-TOWERS = [name for name, one in VARIANTS.items() if one.learns == "match" and one.net == "small" and not one.turn]
-MAP_OF = "match, last shared"
+TOWERS = ["match, " + shared for shared in ("shared", "last shared", "first shared", "none shared", "different")]
+MAP_OF, TSNE_OF = "match, last shared", "match, 256 dimensions"
 ASKED = (MAP_OF, "class")  # whose nets are kept, for drawings of the visitor's
 
 
@@ -91,13 +94,11 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
 
 
 def _map(results: Sequence[TrialResult]) -> list[FigureRow]:
-    """Return the maps of both domains: a few pairs of the variant whose last layers are shared."""
-    arrays = first_arrays([one for one in results if one.trial.settings["variant"] == MAP_OF], MAP)
-    if not arrays:
-        return []
+    """Return the maps of both domains: a few pairs of a variant whose last layers are shared."""
     return [
         FigureRow(figure=figure, series=domain, x=float(x), y=float(y))
-        for figure, places in (("map", "places"), ("tsne", "tsne"))
+        for figure, places, variant in (("map", "places", MAP_OF), ("tsne", "tsne", TSNE_OF))
+        for arrays in [first_arrays([one for one in results if one.trial.settings["variant"] == variant], MAP)]
         for domain, points in zip(("photographs", "sketches"), arrays.get(places, ()), strict=False)
         for x, y in points
     ]
@@ -105,7 +106,7 @@ def _map(results: Sequence[TrialResult]) -> list[FigureRow]:
 
 def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float | str) -> list[PicturePair]:
     """Return a few sketches, each with the photographs found first."""
-    variant = MAP_OF if figure in ("map", "tsne") else series if figure == "recall" else x
+    variant = {"map": MAP_OF, "tsne": TSNE_OF, "recall": series}.get(figure, x)
     queries = first_arrays([one for one in results if one.trial.settings["variant"] == variant], PICTURES)
     if not queries:
         return []

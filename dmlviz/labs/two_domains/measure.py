@@ -26,7 +26,6 @@ BATCH = 96  # pairs
 TEMPERATURE = 0.1
 MARGIN = 1.0  # of the contrastive loss
 TURN_SEED = 0  # of the turns of the test sketches
-DIMENSIONS = 64
 RANKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 SHOWN = 150  # pairs on the map
 STRIP = 5  # photographs kept for each query
@@ -66,7 +65,7 @@ def build_towers(settings: Mapping[str, Any], size: int) -> PairNet:
     """Create the towers of a variant, for images of `size` pixels: one for photographs, one for sketches."""
     shared = settings["shared"]
     a, b = (
-        build(name, embedding_dim=DIMENSIONS, normalize=settings["normalize"], size=size)
+        build(name, embedding_dim=settings["dimensions"], normalize=settings["normalize"], size=size)
         for name in (settings["net"], "mlp" if shared == "different" else settings["net"])
     )
     return PairNet(a, b, "none" if shared == "different" else shared)
@@ -117,7 +116,7 @@ def _train(
     normalize, seed, learns = settings["normalize"], settings["seed"], settings["learns"]
     with seeded(seed):
         net = build_towers(settings, photographs.shape[-1])
-        head = torch.nn.Linear(DIMENSIONS, int(labels.max()) + 1)
+        head = torch.nn.Linear(settings["dimensions"], int(labels.max()) + 1)
         compass = torch.nn.Sequential(torch.nn.LazyLinear(64), torch.nn.ReLU(), torch.nn.Linear(64, 2))
         if learns == "match and turn":
             compass(_hidden(net, photographs[:1], sketches[:1]))  # finds the width of what it gets
