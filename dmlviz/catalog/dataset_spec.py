@@ -18,12 +18,14 @@ class Framing:
         by_mass: Center by mass, otherwise by bounding box.
         photographs: Keep gray levels; otherwise ink is scaled to the full range.
         block_counts: Stretch to 32 × 32 and count the ink in blocks of 4 × 4 instead; see dmlviz/data/digit_image.py.
+        point: The content is a dot, whose place is all that counts; see dmlviz/ops/dots.py.
     """
 
     box: int
     by_mass: bool = False
     photographs: bool = False
     block_counts: bool = False
+    point: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +131,21 @@ class DatasetSpec(Spec):
             count -= self.class_split.test
         return range(count)
 
+    @property
+    def of_points(self) -> bool:
+        """Whether the images are points of the plane, whose two numbers a net takes."""
+        return self.framing is not None and self.framing.point
+
     def takes_images_of(self, other: "DatasetSpec") -> bool:
         """Return whether a net for these images takes those of another data set as they are."""
-        mine, theirs = ((spec.size, spec.channels) for spec in (self, other))
+        mine, theirs = ((spec.size, spec.channels, spec.of_points) for spec in (self, other))
         return mine == theirs and self.size > 0 and self.features is None and other.features is None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, for a data set that no catalog lists."""
         fields = asdict(self)
+        if not self.of_points:  # any other of one's own is framed as its images are
+            fields["framing"] = None
         return {name: fields[name] for name in _DESCRIBED if fields[name] is not None}
 
     @classmethod
@@ -148,5 +157,5 @@ class DatasetSpec(Spec):
 
 _DESCRIBED = (
     *("name", "title", "summary", "classes", "size", "mean", "std", "channels", "dark_on_light"),
-    *("most", "trainable", "class_split", "features"),
+    *("most", "trainable", "class_split", "features", "framing"),
 )

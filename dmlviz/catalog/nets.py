@@ -27,8 +27,9 @@ NETS = Catalog("net", specs(NetSpec, "net"))
 
 
 def nets_for(dataset: DatasetSpec) -> Sequence[str]:
-    """Return the names of the nets that can be trained on a data set: on features of a backbone, heads only."""
-    return [name for name, net in NETS.items() if dataset.features is None or net.takes_features]
+    """Return the names of the nets that can be trained on a data set: heads only, where it has vectors for them."""
+    has_vectors = dataset.features is not None or dataset.of_points
+    return [name for name, net in NETS.items() if net.takes_features or not has_vectors]
 
 
 def has_batch_norm(dataset: DatasetSpec, net: str, unfrozen_blocks: int) -> bool:

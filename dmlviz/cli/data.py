@@ -93,6 +93,7 @@ def add(
     folder_level: Annotated[
         int | None, typer.Option(metavar="N", help="level of folders that are the classes, from 1 (default: found)")
     ] = None,
+    points: Annotated[bool, typer.Option("--points", help="train on the points of a table of x, y and label")] = False,
     data: DataFolder = None,
     runs: RunsFolder = None,
 ) -> None:
@@ -103,7 +104,7 @@ def add(
     npy, npz, or a table with a column of lists or one column per dimension; labels are optional. All other columns
     are kept to color and search by.
     """
-    choice = Choice(split_names(vector), label, image, split_names(missing), images, folder_level)
+    choice = Choice(split_names(vector), label, image, split_names(missing), images, folder_level, points)
     add_data(path, title, choice, labels, side, color, data, runs)
 
 

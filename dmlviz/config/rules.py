@@ -220,7 +220,8 @@ RULES = (
     Rule(
         lambda s: s.net not in nets_for(s.dataset_spec),
         lambda s: (
-            f"{s.dataset_spec.title} holds features of a backbone, which a head learns from; got the net {s.net}: "
+            f"{s.dataset_spec.title} holds {'points' if s.dataset_spec.of_points else 'features of a backbone'}, which "
+            f"a net for vectors learns from; got the net {s.net}: "
             f"choose {' or '.join(nets_for(s.dataset_spec))}."
         ),
         gives_way=("net",),

@@ -212,6 +212,8 @@ class TrainConfig(TrainFields):
         dataset = DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)]
         if cls.model_fields["net"].default not in (nets := nets_for(dataset)):
             defaults["net"] = nets[0]
+        if dataset.of_points:
+            defaults = {"normalize": False, **defaults, "embedding_dim": 3 if loss.on_sphere else 2, "net": "mlp"}
         for name, most in dataset.most.items():
             defaults[name] = min(defaults.get(name, cls.model_fields[name].default), most)
         merged = {**defaults, **fields}

@@ -20,6 +20,7 @@ from dmlviz.data.image_folder import Color, import_image_folder
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_list import find_picture_list
 from dmlviz.data.picture_table import import_picture_table, read_pictures
+from dmlviz.data.points import import_points
 from dmlviz.data.raw_files import import_pixel_tables, import_raw_files, pixel_tables, siblings
 from dmlviz.data.table_file import Choice, find_columns, prepare_table
 from dmlviz.data.table_folder import find_projector_files, find_tables, read_tables, unpack_tables
@@ -176,6 +177,8 @@ def import_table(
     """
     if table.num_rows == 0:
         raise UserError(f"A table has a row for each picture or vector; {name} has none: check how it was written.")
+    if choice is not None and choice.points:
+        return import_points(table, name, title=title, choice=choice, notes=notes)
     roles = find_columns(table, name, choice)
     if not roles.vector and roles.image is not None:
         notes = [f"Pictures: {roles.image}. Label: {roles.label}.", *notes]

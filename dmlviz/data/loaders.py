@@ -15,6 +15,7 @@ from dmlviz.data.columns import column_numbers, describe_columns, read_columns
 from dmlviz.data.dataset import Split
 from dmlviz.data.known_content import keras_file, read_keras
 from dmlviz.errors import DataUnavailableError
+from dmlviz.ops.dots import draw_dots
 from dmlviz.storage.arrays import read_array, read_arrays
 
 LOADERS = Registry(DATASETS)  # functions of spec and data folder; a plug-in's take the folder only
@@ -144,3 +145,45 @@ def digits(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
         rank[members] = np.arange(len(members))
     test = rank % 3 == 2
     return Split(images[~test], labels[~test]), Split(images[test], labels[test])
+
+
+TRAIN, TEST = 1200, 600  # points of a shape
+
+
+# Scikit-learn's make_moons and make_blobs would do for two of these, but load SciPy into the server.
+def _moons(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    angle, sign = np.pi * rng.random(len(label)), 1 - 2 * label
+    moon = np.stack([np.cos(angle) - 0.5, np.sin(angle) - 0.25], 1) * sign[:, None]
+    return 0.6 * (moon + 0.1 * rng.standard_normal(moon.shape))
+
+
+def _rings(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    radius = 0.3 * (label + 0.5) + 0.04 * rng.standard_normal(len(label))
+    return _around(2 * np.pi * rng.random(len(label)), radius)
+
+
+def _spirals(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    along = np.sqrt(rng.uniform(0.02, 1, len(label)))
+    places = _around(2 * np.pi * (label / 3 + along), 0.9 * along)
+    return places + 0.025 * rng.standard_normal(places.shape)
+
+
+def _blobs(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return _around(np.pi * label / 3, np.full(len(label), 0.6)) + 0.11 * rng.standard_normal((len(label), 2))
+
+
+def _around(angle: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    return radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+
+
+def _points(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
+    rng, classes = np.random.default_rng(0), len(spec.classes)
+    labels = [np.arange(count) % classes for count in (TRAIN, TEST)]
+    places = (_SHAPES[spec.name](one, rng) for one in labels)
+    train, test = (Split(draw_dots(one.clip(-1, 1)), label) for one, label in zip(places, labels, strict=True))
+    return train, test
+
+
+_SHAPES = {"moons": _moons, "rings": _rings, "spirals": _spirals, "blobs": _blobs}
+for _name in _SHAPES:
+    LOADERS.register(_name)(_points)

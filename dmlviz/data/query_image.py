@@ -19,6 +19,7 @@ from dmlviz.data.image_ops import BLANK, border_pixels, letterbox
 from dmlviz.data.import_report import to_grayscale
 from dmlviz.data.query_file import MAX_WORKING_SIDE, spec_with_images
 from dmlviz.errors import UserError
+from dmlviz.ops.dots import SIDE, UNIT, draw_dots
 
 BLANK_PICTURE = "The picture is blank: nothing stands out from its background. Draw or choose something else."
 INK_THRESHOLD = 0.12  # ink below this share of the darkest stroke is paper
@@ -81,6 +82,8 @@ def prepare(picture: np.ndarray, dataset: str, frame: Frame | None = None) -> Pr
     steps = [PreparationStep("gray", picture)]
     find = _find_drawn if _is_drawing(picture) else _find_thing if framing.photographs else _find_written
     ink, frames = find(picture, framing, frame, steps)
+    if framing.point:
+        return _dot(ink, steps)
     if frame is not None:
         ink = cut(ink, frame, outside=0)
         if not (ink > 0).any():
@@ -91,6 +94,20 @@ def prepare(picture: np.ndarray, dataset: str, frame: Frame | None = None) -> Pr
     if frame is not None:
         frames = (frame, *frames)
     return PreparedImage(image=image, steps=tuple(steps), frame=frames[0], frames=frames)
+
+
+def _dot(ink: np.ndarray, steps: list[PreparationStep]) -> PreparedImage:
+    """Return the dot in the middle of all ink, as the pictures of points have it."""
+    down, across = (float(ink.sum(axis=1 - axis) @ np.arange(size)) for axis, size in enumerate(ink.shape))
+    side = max(ink.shape)
+    x, y = (
+        (at / ink.sum() + 0.5 - size / 2) * SIDE / side / UNIT
+        for at, size in ((across, ink.shape[1]), (down, ink.shape[0]))
+    )
+    point = np.clip([[x, -y]], -1, 1)
+    image = draw_dots(point)[0]
+    steps.append(PreparationStep("x = {:.2f}, y = {:.2f}".format(*point[0]), image))
+    return PreparedImage(image=image, steps=tuple(steps))
 
 
 def _is_drawing(picture: np.ndarray) -> bool:
@@ -191,6 +208,8 @@ def describe_preparation(dataset: str) -> str:
     """Say what `prepare` does to an uploaded picture for this data set."""
     spec = DATASETS[dataset]
     square = f"{spec.size} × {spec.size}"
+    if spec.of_points:
+        return "The middle of what stands out in a picture is the point; its place in the picture is x and y."
     if is_custom(dataset) or spec.channels == 3:
         gray = "" if spec.channels == 3 else " All become gray."
         return f"A picture of {square} pixels is taken as it is; others are fitted, on the color of their border.{gray}"

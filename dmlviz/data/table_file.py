@@ -59,6 +59,7 @@ class Choice:
         missing: Texts that stand for nothing, besides an empty cell.
         pictures: Whether the pictures beside vectors are read.
         folder_level: Of folders of pictures, the number of the level of the classes, from 1.
+        points: Whether vectors of two numbers are points of the plane to train on, and not a map to be shown.
     """
 
     vector: tuple[str, ...] = ()
@@ -67,6 +68,7 @@ class Choice:
     missing: tuple[str, ...] = ()
     pictures: bool = True
     folder_level: int | None = None
+    points: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dmlviz.catalog.dataset_spec import Framing
 from dmlviz.catalog.datasets import DATASETS, usual_strengths
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.nets import NETS
+from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.catalog.projections import layouts_in_page
 from dmlviz.config import TrainConfig
 from dmlviz.data import sprite_sheet
@@ -203,7 +203,7 @@ def pack_dataset(base: TrainConfig, nets: Sequence[str] = (), root: Path | None 
 def _nets(base: TrainConfig, names: Sequence[str], parts: Parts) -> dict[str, Any]:
     """Return nets for the images and batches of these settings, each with embeddings of length 1 and of any length."""
     nets = {}
-    for net in names:
+    for net in (name for name in names if name in nets_for(base.dataset_spec)):
         written = {normalize: net_programs(base.replace(net=net, normalize=normalize)) for normalize in (True, False)}
         nets[net] = {
             "title": NETS[net].title,

@@ -77,6 +77,7 @@ def _embedding(export: RunExport) -> str:
             f"embeddings = net(((features - {data.features.mean}) / {data.features.std})[:, :, None, None])\n"
         )
     net = f'"{config.net}", embedding_dim={config.embedding_dim}, {_space(config)}'
+    net += ", of_points=True" * data.of_points
     return (
         "from safetensors.torch import load_file\n"
         "from dmlviz import nets\n"

@@ -57,6 +57,7 @@ def build(
     channels: int = 1,
     size: int = 28,
     features: int | None = None,
+    of_points: bool = False,
     seed: int | None = None,
 ) -> "EmbeddingNet":
     """Create an embedding net with random weights.
@@ -71,6 +72,7 @@ def build(
         channels: 1 (gray) or 3 (color).
         size: Side of the square images in pixels.
         features: Dimensions of the vectors that the net takes instead of images, as n × features × 1 × 1.
+        of_points: Whether the images are dots, and the net takes their places, x and y; see dmlviz/ops/dots.py.
         seed: Seed of the weights; torch's global random state stays untouched. None draws from that state.
 
     Returns:
@@ -86,14 +88,16 @@ def build(
         torch.Size([2, 16])
     """
     spec = NETS[name]
-    if features is not None:
+    if features is not None or of_points:
+        features = 2 if features is None else features
         if not spec.takes_features or features < 1:
             heads = " or ".join(head for head, net in NETS.items() if net.takes_features)
             raise UserError(
                 f"A head takes features of 1 dimension or more; got {features} dimensions and the net {name}: choose "
                 f"{heads}."
             )
-        channels, size = features, 1
+        if not of_points:
+            channels, size = features, 1
     elif size < MIN_SIZE or channels not in (1, 3) or embedding_dim < 1:
         raise UserError(
             f"A net takes images of 1 or 3 channels, {MIN_SIZE} × {MIN_SIZE} pixels or more, and gives 1 dimension or "
@@ -105,7 +109,7 @@ def build(
     from dmlviz.ops.spaces import PoincareBall
 
     ball = PoincareBall(curvature, clip_radius) if curvature else None
-    return build_model(name, embedding_dim, normalize, channels, size, seed, ball)
+    return build_model(name, embedding_dim, normalize, channels, size, seed, ball, of_points)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from torch.nn.functional import max_pool2d, prelu
 from dmlviz.catalog.nets import NETS
 from dmlviz.catalog.parameters import Registry
 from dmlviz.errors import UserError
+from dmlviz.ops.dots import places
 from dmlviz.ops.fixed_path import on_fixed_path
 from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.ops.spaces import PoincareBall
@@ -64,13 +65,32 @@ def build_model(
     size: int,
     seed: int | None,
     ball: PoincareBall | None = None,
+    of_points: bool = False,
 ) -> EmbeddingNet:
     """Create the net; arguments as `dmlviz.nets.build`, already validated."""
     with own_state(), nullcontext() if seed is None else torch.random.fork_rng(devices=[]):
         if seed is not None:
             torch.default_generator.manual_seed(seed)
-        body = registry[name](channels, size, embedding_dim)
+        body = registry[name](2, 1, embedding_dim) if of_points else registry[name](channels, size, embedding_dim)
+        if of_points:
+            body = nn.Sequential(PlaceOfDot(), body)
         return EmbeddingNet(name, body, (channels, size, size), normalize, ball)
+
+
+class PlaceOfDot(nn.Module):
+    """The point that each picture of a dot shows: the center of its mass, from -1 to 1."""
+
+    words = "place of the dot: x, y"
+    places: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("places", torch.from_numpy(places()), persistent=False)
+
+    def forward(self, images: Float[Tensor, "n 1 h w"]) -> Float[Tensor, "n 2"]:
+        """Return x and y of each."""
+        mass = images.flatten(1)
+        return mass @ self.places / mass.sum(1, keepdim=True).clamp_min(1e-6)
 
 
 class PooledPReLU(nn.PReLU):

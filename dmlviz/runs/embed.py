@@ -256,6 +256,7 @@ def _new_net(config: TrainConfig, seed: int | None = None) -> "EmbeddingNet":
         clip_radius=config.clip_radius,
         channels=spec.channels,
         size=spec.size,
+        of_points=spec.of_points,
         features=None if spec.features is None else spec.features.dimensions,
         seed=seed,
     )

@@ -21,6 +21,7 @@ from dmlviz.storage.run_schema.events import (
     AlarmEvent,
     AlarmOverEvent,
     BatchEvent,
+    Bent,
     Centered,
     EndedEvent,
     FailedEvent,
@@ -68,6 +69,7 @@ class RunRecorder:
         self.scored_on: Literal["validation", "test"] = "test"  # which images snapshots score
         self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, Centered] = {}
+        self.grids: dict[int, np.ndarray] = {}  # embeddings of a grid of the plane, where the images are its points
         self.is_embedded = False  # the test images are, after the last batch
         self._newest: list[int] = []  # steps of the nets that are kept until newer ones come
         self._began, self._spent = time.perf_counter(), 0.0
@@ -153,6 +155,8 @@ class RunRecorder:
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.last_snapshot = (event.step, event.embeddings)
         self.centers[event.step] = _centers(event.centers)
+        if event.grid is not None:
+            self.grids[event.step] = event.grid
         snapshot = SnapshotEvent(
             event="snapshot",
             step=event.step,
@@ -160,6 +164,7 @@ class RunRecorder:
             metrics={**event.metrics},
             scored_on=self.scored_on,
             **self.centers[event.step],
+            **self._grid(event.step, self.view.basis),
         )
         if event.train_metrics:
             snapshot["train_metrics"] = {**event.train_metrics}
@@ -238,6 +243,8 @@ class RunRecorder:
         steps = [step for step in self.run.snapshot_steps if step < event.step]
         snapshots = ((step, self.run.snapshot(step)) for step in steps)
         self.centers[event.step] = _centers(event.centers)
+        if event.grid is not None:
+            self.grids[event.step] = event.grid
         frames = render_replay(basis, snapshots, (event.step, event.embeddings))
         self.writer.event(
             ReplayEvent(
@@ -246,11 +253,22 @@ class RunRecorder:
                 basis="last",
                 explained=[float(share) for share in basis.explained_variance_ratio],
                 frames=[
-                    ReplayFrame(step=step, **self.writer.frame(frame), **self.centers.get(step, {}))
+                    ReplayFrame(
+                        step=step, **self.writer.frame(frame), **self.centers.get(step, {}), **self._grid(step, basis)
+                    )
                     for step, frame in frames
                 ],
             )
         )
+
+    def _grid(self, step: int, basis: LinearProjection | None) -> Bent:
+        """Return the event field of the grid of a step, as it lies on the map of a basis."""
+        corners = self.grids.get(step)
+        if corners is None or basis is None or not np.isfinite(corners).all():
+            return {}
+        placed = basis.project(corners).astype(np.float64)
+        digits = 3 - int(np.floor(np.log10(max(float(np.abs(placed).max()), 1e-6))))
+        return {"grid": placed.round(digits).tolist()}
 
     def _update_info(self, **fields: Any) -> None:
         self.run.info = (read_json(self.run.path / "run.json") or self.run.info) | fields  # the title may be new

@@ -74,6 +74,7 @@ class Snapshot:
             backbone those that are trained.
         read_weights: In all others, gives the same until the training goes on.
         centers: Centers that the loss learns (k × d; of class weights the directions), if any.
+        grid: Embeddings of a grid of the plane (see `dmlviz.ops.dots.grid`), where the images are its points.
         validation_loss: The loss on the comparisons of validation images that were drawn at the start, if any.
     """
 
@@ -83,6 +84,7 @@ class Snapshot:
     net_weights: dict[str, np.ndarray] | None = field(default=None, repr=False)
     read_weights: Callable[[], dict[str, np.ndarray]] | None = field(default=None, repr=False)
     centers: np.ndarray | None = None
+    grid: np.ndarray | None = field(default=None, repr=False)
     train_metrics: dict[str, float] = field(default_factory=dict)
     validation_loss: float | None = None
 
@@ -104,6 +106,7 @@ class Embedded:
         net_weights: The net's weights by name.
         loss_weights: The learned weights of the loss by name; empty for most losses.
         centers: As in snapshots.
+        grid: As in snapshots.
     """
 
     step: int
@@ -111,6 +114,7 @@ class Embedded:
     net_weights: dict[str, np.ndarray] = field(repr=False)
     loss_weights: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     centers: np.ndarray | None = None
+    grid: np.ndarray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

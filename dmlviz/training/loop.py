@@ -157,6 +157,7 @@ def _events(
         net_weights=trainer.weights(),
         loss_weights=trainer.loss_weights(),
         centers=trainer.centers(),
+        grid=trainer.grid(),
     )
     yield embedded
     try:
@@ -176,6 +177,7 @@ def _events(
         cpu_seconds=clock.cpu_seconds(),
         seconds=clock.seconds(),
         centers=embedded.centers,
+        grid=embedded.grid,
         reason=reason,
     )
 
@@ -199,6 +201,7 @@ def _snapshot(
         metrics=scores or trainer.scores(embeddings, trainer.test_images.labels[tracked], **QUICK),
         train_metrics=_scores_of(trainer, *train) if with_train_scores else {},
         centers=trainer.centers(),
+        grid=trainer.grid(),
         net_weights=trainer.weights() if with_weights else None,
         read_weights=None if with_weights else trainer.weights,
         validation_loss=validation_loss,

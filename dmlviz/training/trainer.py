@@ -24,6 +24,7 @@ from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets, tuples_within
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned, forward_chunk, trained_state
 from dmlviz.nets.models import freeze_batch_norm, projection_head
+from dmlviz.ops import dots
 from dmlviz.ops.ball import in_ball
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.ops.reductions import masked_mean
@@ -80,6 +81,10 @@ class Trainer:
         self.train_scored = np.searchsorted(split.train, split.train_scored)  # of the training images, now and then
         self.fixed_tuples = fixed_tuples(config, self.validation_images.labels[self.scored])
         self.test_images = LabeledImages(data.test, data, device, as_bytes)
+        self.grid_images = None
+        if DATASETS[config.dataset].of_points:
+            corners = dots.draw_dots(dots.grid())
+            self.grid_images = LabeledImages(Split(corners, np.zeros(len(corners), np.int64)), data, device)
         self.batches = sampling.build(config, self.train_images.labels, config.seed)
         # Renumbered from 0, so that a loss has weights for the training classes only.
         self.labels = torch.from_numpy(np.searchsorted(config.train_classes, self.train_images.labels)).to(device)
@@ -139,6 +144,7 @@ class Trainer:
             clip_radius=config.clip_radius,
             channels=data.channels,
             size=data.size,
+            of_points=DATASETS[config.dataset].of_points,
             features=None if features is None else features.dimensions,
             seed=config.seed,
         )
@@ -273,6 +279,10 @@ class Trainer:
         """Return the class centers that the loss learns (k × d), if it has any."""
         centers = self.loss.class_centers()
         return None if centers is None else centers.cpu().numpy()
+
+    def grid(self) -> np.ndarray | None:
+        """Return embeddings of a grid of the plane, where the images are its points."""
+        return None if self.grid_images is None else self.embed(self.grid_images)
 
     @torch.no_grad()
     def _embed_images(self, images: Tensor, exact: bool = False) -> Tensor:

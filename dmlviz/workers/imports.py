@@ -51,6 +51,7 @@ class ImportRequest(TypedDict):
     side: int | None
     color: "Color"
     folder_level: int | None
+    points: bool
 
 
 def read(folder: Path, request: ImportRequest, progress: Callable[[float], object]) -> ImportPreview:
@@ -87,7 +88,7 @@ def _import(folder: Path, request: ImportRequest, progress: Callable[[float], ob
         labels=Path(request["labels"]) if request["labels"] else None,
         side=request["side"],
         color=request["color"],
-        choice=Choice(folder_level=request["folder_level"]),
+        choice=Choice(folder_level=request["folder_level"], points=request["points"]),
         progress=lambda done, of: progress(done / max(1, of)),
         follow_paths=False,
     )

@@ -8,6 +8,7 @@ export { default as view_picker } from "./workbench/view_picker/viewPicker.tsx";
 export { default as query_pad } from "./workbench/query_pad/queryPad.tsx";
 export { default as baseline_wait } from "./workbench/baseline_wait/baselineWait.tsx";
 export { default as script_preload } from "./explore/script_preload/scriptPreload.ts";
+export { default as draw_points } from "./explore/draw_points/drawPoints.tsx";
 export { default as export } from "./explore/export/export.tsx";
 export { default as import_preview } from "./explore/import_preview/importPreview.tsx";
 export { default as upload } from "./explore/upload/upload.tsx";

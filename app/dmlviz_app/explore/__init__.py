@@ -18,5 +18,8 @@ FEATURE = Feature(
         ],
     ),
     routes=lazy("dmlviz_app.explore.routes:routes"),
-    components=["explore/export/export.tsx", "explore/import_preview/importPreview.tsx", "explore/upload/upload.tsx"],
+    components=[
+        f"explore/{path}.tsx"
+        for path in (*("draw_points/drawPoints", "export/export", "import_preview/importPreview", "upload/upload"),)
+    ],
 )

@@ -42,6 +42,12 @@ class ImportPreviewProps(ImportReport):
     tiles: ImportedTiles | None
 
 
+class DrawPointsProps(TypedDict):
+    """The plane to draw points on, and where they are sent."""
+
+    url: str
+
+
 class UploadProps(TypedDict):
     """The field that takes files: one with such an ending, or several and folders where `accept` is empty.
 

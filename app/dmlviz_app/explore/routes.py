@@ -85,7 +85,7 @@ async def data(request: Request) -> Response:
     """Begin to read images or vectors, for the dialog that shows what they are."""
     services = personal(request)
     async with _received(request, services) as files:
-        await asyncio.to_thread(services.intake.upload, services.person.id, files)
+        await asyncio.to_thread(services.intake.upload, services.person.id, files, "points" in request.query_params)
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 

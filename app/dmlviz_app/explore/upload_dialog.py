@@ -10,7 +10,7 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.image_folder import MAX_CLASSES, MAX_IMAGES, Color
 from dmlviz.data.image_ops import READABLE
 from dmlviz.data.table_limits import MAX_VECTORS
-from dmlviz_app.explore.protocol import ImportPreviewProps, UploadProps
+from dmlviz_app.explore.protocol import DrawPointsProps, ImportPreviewProps, UploadProps
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people import policy
 from dmlviz_app.people.people import MAX_UPLOAD_MB, MB
@@ -95,6 +95,9 @@ def _choose_files(services: Services) -> None:
     for text in (PICTURES, VECTORS, TABLES):
         st.markdown(text)
     upload_field(services, "data")
+    with st.expander("Draw points of the plane"):
+        url = f"{ROUTES}/uploads/data?points=1"
+        mount("draw_points", key="draw-points", data=DrawPointsProps(url=url), reruns=True)
     st.caption(
         LIMIT if services.person.may(policy.READ_FILES) else f"Max {max_megabytes(services)} MB. Only you see it."
     )
@@ -177,7 +180,7 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
         with right:
             color = st.selectbox("Color", list(COLORS), list(COLORS).index(order["color"]), COLORS.__getitem__)
         if (side, color, level) != (order["side"], order["color"], order["folder_level"]):
-            services.intake.reparse(services.person.id, side, color, level)
+            services.intake.reparse(services.person.id, side=side, color=color, folder_level=level)
             st.rerun()
     else:
         name_column = st.container()

@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_sources import SOURCES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.embedding_file import SUFFIXES
-from dmlviz.data.image_folder import Color
 from dmlviz.data.raw_files import belong_together
 from dmlviz.data.table_file import SUFFIXES as TABLES
 from dmlviz.data.table_file import name_stem, suffix_of
@@ -66,13 +65,13 @@ class UploadManager:
             if not FileLock(folder / LOCK).locked:  # left by a server that was killed
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def upload(self, owner: str, files: Mapping[str, IO[bytes]]) -> None:
-        """Save files and begin to read them; raise UserError if they cannot be one data set."""
+    def upload(self, owner: str, files: Mapping[str, IO[bytes]], points: bool = False) -> None:
+        """Save files and begin to read them, as `points` to train on if so; refuse what cannot be one data set."""
         main, labels = _split_vectors_and_labels(list(files))
         self.discard(owner)
         folder = self._new_folder()
         try:
-            self._read(owner, folder, self._save(folder, files, main, labels))
+            self._read(owner, folder, {**self._save(folder, files, main, labels), "points": points})
         except BaseException:
             self._remove(folder)
             raise
@@ -110,14 +109,14 @@ class UploadManager:
             side=None,
             color="auto",
             folder_level=None,
+            points=False,
         )
 
-    def reparse(self, owner: str, side: int | None, color: Color, folder_level: int | None = None) -> None:
-        """Read the same files again, with another side, color or level of the class folders."""
+    def reparse(self, owner: str, **changes: Any) -> None:
+        """Read the same files again, with other values of the fields of an `ImportRequest`."""
         upload = self._stop(owner)
         if upload is not None:
-            request: ImportRequest = {**upload.request, "side": side, "color": color, "folder_level": folder_level}
-            self._read(owner, upload.folder, request)
+            self._read(owner, upload.folder, {**upload.request, **changes})  # type: ignore[typeddict-item]
             self._clear(upload.folder, upload.reading)
 
     def request(self, owner: str) -> ImportRequest:

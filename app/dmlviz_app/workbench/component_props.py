@@ -187,6 +187,8 @@ def query_source(run_view: RunView) -> QuerySource:
     }
     if data.channels == 3:
         source["undrawn"] = NO_COLORS
+    if data.of_points:
+        source["point"] = True
     return source
 
 

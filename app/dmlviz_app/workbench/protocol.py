@@ -120,7 +120,7 @@ class QuerySource(TypedDict):
 
     `view` is empty until the map is finished. `undrawn` says why there are no drawings. A run that is `live` trains:
     what is asked of it is asked again at each snapshot. `names` are those of its classes, under which pictures may be
-    kept, too.
+    kept, too. `point`: a drawing is one point of the plane.
     """
 
     url: str
@@ -131,6 +131,7 @@ class QuerySource(TypedDict):
     live: bool
     names: list[str]
     undrawn: NotRequired[str]
+    point: NotRequired[bool]
 
 
 class InspectorProps(Nouns, total=False):
@@ -167,9 +168,10 @@ class InspectorProps(Nouns, total=False):
 
 
 class QueryPadProps(TypedDict):
-    """The drawing pad."""
+    """The drawing pad; `point` where a drawing is one point of the plane."""
 
     hint: str
+    point: NotRequired[bool]
 
 
 class ComparedSide(Source):

@@ -222,6 +222,7 @@ def _net(config: TrainConfig) -> nn.Module:
         clip_radius=config.clip_radius,
         channels=spec.channels,
         size=spec.size,
+        of_points=spec.of_points,
         seed=config.seed,
     )
     return net.train()

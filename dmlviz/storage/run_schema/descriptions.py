@@ -44,6 +44,17 @@ class FeaturesDescription(TypedDict):
 
 
 @with_config(STRICT)
+class FramingDescription(TypedDict):
+    """How the images lie in their squares, as in `Framing`."""
+
+    box: Annotated[int, Field(ge=1, le=1024)]
+    by_mass: bool
+    photographs: bool
+    block_counts: bool
+    point: bool
+
+
+@with_config(STRICT)
 class DatasetDescription(TypedDict):
     """A custom data set, as in `DatasetSpec.to_dict`."""
 
@@ -60,6 +71,7 @@ class DatasetDescription(TypedDict):
     trainable: NotRequired[bool]  # older runs lack it
     class_split: NotRequired[ClassSplitDescription]
     features: NotRequired[FeaturesDescription]
+    framing: NotRequired[FramingDescription]
 
 
 @with_config(STRICT)

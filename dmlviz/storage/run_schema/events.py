@@ -123,7 +123,13 @@ class Centered(TypedDict):
     centers: NotRequired[Centers]
 
 
-class SnapshotEvent(Logged, Centered):
+class Bent(TypedDict):
+    """Where the net puts the corners of a grid of the plane on the map, if the images are points of the plane."""
+
+    grid: NotRequired[Centers]
+
+
+class SnapshotEvent(Logged, Centered, Bent):
     """The tracked images were embedded, and the images of `scored_on` scored."""
 
     event: Literal["snapshot"]
@@ -160,7 +166,7 @@ class StoppingEvent(Logged):
     step: StepNumber
 
 
-class ReplayFrame(FrameMeta, Centered):
+class ReplayFrame(FrameMeta, Centered, Bent):
     """A frame of a replay, with its training step."""
 
     step: StepNumber

@@ -220,7 +220,7 @@ const renderDrawingPad = ({ parentElement, key }: { parentElement: HTMLElement |
   renderPad({
     parentElement,
     key,
-    data: { hint: HINT },
+    data: { hint: HINT, point: opened.data.framing.point },
     setStateValue: (_name, value) => void draw(value as Drawing | null),
     setTriggerValue: () => {},
   });

@@ -5,6 +5,7 @@ import { grouped } from "../lib/format.ts";
 import { watch } from "./alarms.ts";
 import { TRACKED, type DatasetContents, type Objective, type Settings } from "./contents.ts";
 import { SteadyBox, boxAround, classFan, project, quantized, type Basis } from "./projection.ts";
+import { gridPictures } from "../standalone/drawnImage.ts";
 import { nearestRows } from "../standalone/nearest.ts";
 import { scoresOf } from "./scores.ts";
 import { Training, type BatchStats } from "./training.ts";
@@ -23,6 +24,8 @@ export interface News {
 
 interface Snapshot {
   step: number;
+  /** Of a grid of the plane, where the images are its points. */
+  grid: Float32Array<ArrayBuffer> | null;
   embeddings: Float32Array<ArrayBuffer>;
 }
 
@@ -103,7 +106,7 @@ export class Session {
     if (!embeddings.every(Number.isFinite)) return this.failed("NaN or infinite embeddings");
     this.ended = true;
     const basis = this.basisOf(embeddings);
-    const last = { step, embeddings };
+    const last = { step, embeddings, grid: this.grid() };
     this.snapshots = [...this.snapshots.filter((one) => one.step < step), last];
     const positions = this.snapshots.map((one) => project(one.embeddings, basis));
     const box = boxAround(positions, 1.02);
@@ -111,7 +114,7 @@ export class Session {
     const replay = this.snapshots.map((one, i): ReplayFrame => {
       const { meta, data } = quantized(positions[i], box, one === last ? "all" : "tracked");
       frames[meta.id] = new Uint8Array(data.buffer);
-      return { ...meta, step: one.step };
+      return { ...meta, step: one.step, ...bent(one.grid, basis) };
     });
     this.basis = basis;
     const { d } = training;
@@ -167,15 +170,18 @@ export class Session {
     const positions = project(embeddings, this.basis);
     const { meta, data: frame } = quantized(positions, this.box.around(positions), "tracked");
     const metrics = scoresOf(training.embedSplit("validation"), data.labels.validation, d);
+    const grid = this.grid();
     const events: RunEvent[] = [
-      { event: "snapshot", step, frame: meta, metrics, scored_on: "validation" },
+      { event: "snapshot", step, frame: meta, metrics, scored_on: "validation", ...bent(grid, this.basis) },
       ...this.alarms.snapshot(step, metrics),
     ];
-    this.keep({ step, embeddings });
+    this.keep({ step, embeddings, grid });
     this.nextFrame = begun + Math.max(FRAME_MS, 2 * (this.now() - begun));
     const frames = { [meta.id]: new Uint8Array(frame.buffer) };
     return { events: events.map((one) => this.timed(one)), frames, embeddings, d };
   }
+
+  private grid = () => (this.data.framing.point ? this.training.embed(gridPictures()) : null);
 
   /** Keep a snapshot for the replay; of many only every second, fourth … */
   private keep(snapshot: Snapshot): void {
@@ -204,6 +210,13 @@ export class Session {
   private seconds = (): number => Math.round(this.now() - this.started) / 1000;
 
   private timed = <Event extends RunEvent>(event: Event): Event => ({ ...event, time: Math.round(Date.now()) / 1000 });
+}
+
+/** Where the map of a basis has the corners of a grid. */
+function bent(grid: Float32Array<ArrayBuffer> | null, basis: Basis): { grid?: number[][] } {
+  if (!grid) return {};
+  const places = project(grid, basis);
+  return { grid: Array.from({ length: places.length / 2 }, (_, i) => [places[2 * i], places[2 * i + 1]]) };
 }
 
 /** Six digits suffice for a curve. */

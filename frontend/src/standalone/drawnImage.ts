@@ -9,6 +9,7 @@ export interface Framing {
   by_mass: boolean;
   photographs: boolean;
   block_counts: boolean;
+  point: boolean;
   dark_on_light: boolean;
 }
 
@@ -29,12 +30,46 @@ export function drawnImage(ink: Uint8Array, side: number, framing: Framing): Uin
     const share = Math.min(1, value / white);
     return share < least ? 0 : share;
   });
+  if (framing.point) return drawDot(...middleOf(drawing));
   const figure = crop(drawing, 0);
   const image = framing.block_counts ? blockCounts(frameDigit(deskew(figure))) : place(figure, framing);
   return Uint8Array.from(image.data, (value) => {
     const byte = Math.max(0, Math.min(255, roundHalfEven(255 * value)));
     return framing.dark_on_light ? 255 - byte : byte;
   });
+}
+
+// As dmlviz/ops/dots.py has them.
+const [SIDE, UNIT, DOT, GRID] = [28, 9.5, 1.2, 17];
+
+/** The picture of a point of the plane, from -1 to 1. */
+export function drawDot(x: number, y: number): Uint8Array {
+  const profile = (at: number) =>
+    Array.from({ length: SIDE }, (_, i) => Math.exp(-((i - (SIDE - 1) / 2 - UNIT * at) ** 2) / (2 * DOT ** 2)));
+  const [across, down] = [profile(x), profile(-y)];
+  return Uint8Array.from({ length: SIDE ** 2 }, (_, i) =>
+    Math.floor(255 * down[Math.floor(i / SIDE)] * across[i % SIDE] + 0.5),
+  );
+}
+
+/** Pictures of the corners of a grid of the plane, one after the other. */
+export function gridPictures(): Uint8Array {
+  const line = (i: number) => (2 * i) / (GRID - 1) - 1;
+  const pictures = new Uint8Array(GRID ** 2 * SIDE ** 2);
+  for (let i = 0; i < GRID ** 2; i++) pictures.set(drawDot(line(i % GRID), line(Math.floor(i / GRID))), i * SIDE ** 2);
+  return pictures;
+}
+
+function middleOf({ width, data }: Gray): [number, number] {
+  let [mass, across, down] = [0, 0, 0];
+  data.forEach((value, i) => {
+    mass += value;
+    across += value * (i % width);
+    down += value * Math.floor(i / width);
+  });
+  const at = (sum: number) => ((sum / mass + 0.5) / width - 0.5) * (SIDE / UNIT);
+  const within = (value: number) => Math.max(-1, Math.min(1, value));
+  return [within(at(across)), within(-at(down))];
 }
 
 /** Linear between the two nearest values, as NumPy's. */

@@ -51,7 +51,7 @@ const page = new RunPage(place.attachShadow({ mode: "open" }), contents, {
       renderPad({
         parentElement,
         key,
-        data: { hint: PAD_HINT },
+        data: { hint: PAD_HINT, point: description?.framing.point },
         setStateValue: (_name, value) => void ask(value as Drawing | null),
         setTriggerValue: () => {},
       }),

@@ -10,6 +10,8 @@ export interface Entry {
   step: number;
   frame: FrameMeta;
   centers?: number[][];
+  /** Corners of a grid of the plane as the net bends it, row by row. */
+  grid?: number[][];
   explained?: number[] | null;
   faithfulness?: Faithfulness | null;
   /** Until its end the units of a layout are its own, and nothing else has a place in it. */
@@ -118,7 +120,7 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       return "state";
     case "snapshot":
       timeline.current = Math.max(timeline.current, event.step);
-      timeline.live.push({ step: event.step, frame: event.frame, centers: event.centers });
+      timeline.live.push({ step: event.step, frame: event.frame, centers: event.centers, grid: event.grid });
       return "frames";
     case "frame":
       timeline.current = event.iteration;
@@ -145,12 +147,13 @@ export function reduceEvent(timeline: Timeline, event: StreamEvent): "frames" | 
       for (const one of timeline.alarms) if (one.alarm === event.alarm) one.until ??= event.step;
       return "state";
     case "replay":
-      timeline.replay = event.frames.map(({ step, explained, faithfulness, centers, note, ...frame }, i) => ({
+      timeline.replay = event.frames.map(({ step, explained, faithfulness, centers, grid, note, ...frame }, i) => ({
         step,
         frame,
         explained,
         faithfulness,
         centers,
+        grid,
         note,
         provisional: timeline.follows && i < event.frames.length - 1,
       }));

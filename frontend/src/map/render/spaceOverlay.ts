@@ -100,16 +100,16 @@ function moebius([a, b]: Point, [x, y]: Point): Point {
 export function drawSpace(context: Context, state: MapState, playback: Replay, orbit: Orbit, scene: Scene): void {
   const space = state.data.picture?.space;
   const { player, entries, shown } = playback;
-  if (!space || !shown) return;
-  const low = entries.indexOf(shown);
-  const centers = between(
-    shown.centers,
-    entries[low + 1]?.centers,
-    Math.max(0, player.position - Math.floor(player.position)),
-  );
+  if (!shown || !(space || shown.grid)) return;
+  const after = entries[entries.indexOf(shown) + 1];
+  const share = Math.max(0, player.position - Math.floor(player.position));
+  const centers = between(shown.centers, after?.centers, share);
+  const grid = between(shown.grid, after?.grid, share);
   const toScreen: Seen = (point) => scene.toScreen(orbit.toPlane(point, scene.frame?.pivot));
   context.save();
   context.lineWidth = 1;
+  if (grid) drawGrid(context, grid.map(toScreen), state.theme);
+  if (!space) return context.restore();
   context.strokeStyle = css(state.theme.muted, 0.5);
   if (space.kind === "circle" || space.kind === "plane" || space.kind === "disk")
     drawFlat(context, space, toScreen, state.theme, scene);
@@ -122,6 +122,18 @@ export function drawSpace(context: Context, state: MapState, playback: Replay, o
   if (space.kind === "plane" && pinned !== null && scene.frame?.present[pinned])
     drawUnitArrow(context, scene.worldOf(pinned), toScreen, state.theme);
   context.restore();
+}
+
+/** The lines between the corners of a grid: those along x first, and its axes stronger. */
+function drawGrid(context: Context, corners: Point[], theme: Theme): void {
+  const side = Math.round(Math.sqrt(corners.length));
+  for (let line = 0; line < 2 * side; line++) {
+    const [row, across] = [line % side, line < side];
+    context.beginPath();
+    for (let i = 0; i < side; i++) context.lineTo(...corners[across ? row * side + i : i * side + row]);
+    context.strokeStyle = css(theme.muted, 2 * row === side - 1 ? 0.9 : 0.4);
+    context.stroke();
+  }
 }
 
 function drawFlat(context: Context, { kind, radius = 1 }: Space, toScreen: Seen, theme: Theme, scene: Scene): void {

@@ -194,7 +194,13 @@ export class QueryPanel {
         if (source.undrawn) return <p class="quiet">{source.undrawn}</p>;
         return (
           <div class="pad">
-            <Pad name="query_pad" delay={0} hint="Draw here" send={(drawing) => draw.send(source, drawing)} />
+            <Pad
+              name={source.point ? "query_point" : "query_pad"}
+              delay={0}
+              hint={source.point ? "Click a place" : "Draw here"}
+              point={source.point}
+              send={(drawing) => draw.send(source, drawing)}
+            />
             <p class="quiet" role="status">
               {draw.waiting}
             </p>

@@ -56,11 +56,12 @@ const SUBMIT_DELAY_MS = 120; // after pen-up, so that Python reruns once for a f
 // Drawings outlive their component: switching a tab unmounts it, and a drawing should not be lost.
 const drawings = new Map<string, Stroke[]>();
 
-export default panel<QueryPadProps>(style, ({ hint, host }) => (
+export default panel<QueryPadProps>(style, ({ hint, point, host }) => (
   <Pad
     name={host.key ?? "query_pad"}
     delay={SUBMIT_DELAY_MS}
-    hint={hint}
+    hint={point ? "Click a place" : hint}
+    point={point}
     send={(drawing) => host.setStateValue("drawing", drawing)}
   />
 ));
@@ -70,10 +71,16 @@ interface PadProps {
   hint: string;
   /** Milliseconds after the pen is lifted. */
   delay: number;
+  /** The drawing is one point, x and y from -1 to 1. */
+  point?: boolean;
   send(this: void, drawing: Drawing | null): void;
 }
 
-export function Pad({ name, hint, delay, send }: PadProps) {
+/** Half of the pad is so much of the plane; see dmlviz/ops/dots.py. */
+const HALF = 28 / 2 / 9.5;
+const AXES = ["x", "y"] as const;
+
+export function Pad({ name, hint, delay, point, send }: PadProps) {
   const [canvas, side] = useSide<HTMLCanvasElement>();
   const strokes = useRef(drawings.get(name) ?? []);
   const stroke = useRef<Stroke | null>(null); // under the pen
@@ -114,6 +121,12 @@ export function Pad({ name, hint, delay, send }: PadProps) {
   useLayoutEffect(paint);
   useEffect(() => () => clearTimeout(timer.current), []);
   const isEmpty = !strokes.current.length;
+  const middle = strokes.current[0]?.[0] ?? [0.5, 0.5];
+  const place = [2 * middle[0] - 1, 1 - 2 * middle[1]].map((value) => Math.max(-1, Math.min(1, value * HALF)));
+  const moveTo = (axis: number, value: number) => {
+    const [x, y] = place.map((old, i) => (i === axis ? Math.max(-1, Math.min(1, value || 0)) : old) / HALF);
+    change([[[(x + 1) / 2, (1 - y) / 2]]]);
+  };
   return (
     <div class="query-pad" data-ready="true" data-strokes={strokes.current.length}>
       <canvas
@@ -127,11 +140,12 @@ export function Pad({ name, hint, delay, send }: PadProps) {
           clearTimeout(timer.current);
           event.currentTarget.setPointerCapture(event.pointerId);
           stroke.current = [pointerPlace(event, event.currentTarget)];
-          keep([...strokes.current, stroke.current]);
+          keep([...(point ? [] : strokes.current), stroke.current]);
         }}
         onPointerMove={(event) => {
           if (!stroke.current) return;
-          for (const part of event.getCoalescedEvents?.() ?? [event])
+          if (point) keep([(stroke.current = [pointerPlace(event, event.currentTarget)])]);
+          for (const part of point ? [] : (event.getCoalescedEvents?.() ?? [event]))
             stroke.current.push(pointerPlace(part, event.currentTarget));
           paint();
         }}
@@ -143,7 +157,23 @@ export function Pad({ name, hint, delay, send }: PadProps) {
         }}
       />
       <div class="beside">
-        <button data-do="undo" disabled={isEmpty} onClick={undo} children="Undo" />
+        {point ? (
+          AXES.map((axis, i) => (
+            <label>
+              {axis}{" "}
+              <input
+                type="number"
+                min={-1}
+                max={1}
+                step={0.05}
+                value={isEmpty ? "" : place[i].toFixed(2)}
+                onChange={({ currentTarget }) => moveTo(i, Number(currentTarget.value))}
+              />
+            </label>
+          ))
+        ) : (
+          <button data-do="undo" disabled={isEmpty} onClick={undo} children="Undo" />
+        )}
         <button data-do="clear" disabled={isEmpty} onClick={() => change([])} children="Clear" />
       </div>
       <span class="hint">{isEmpty && hint}</span>

@@ -1,0 +1,76 @@
+"""Points of the plane as a data set to train on: each is a picture of a dot, and a net first reads where the dot is.
+
+So whatever is done with pictures is done with points, too: maps, neighbors, queries, exports, a training in a page.
+"""
+
+from dataclasses import replace
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from dmlviz.catalog.dataset_spec import Framing
+from dmlviz.data.embedding_file import columns_of_vectors, validate_vectors
+from dmlviz.data.import_report import ImportedDataset
+from dmlviz.data.picture_table import import_picture_table
+from dmlviz.data.table_file import Choice, FoundColumns
+from dmlviz.errors import UserError
+from dmlviz.ops.dots import SIDE, draw_dots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow
+
+
+def import_points(
+    table: "pyarrow.Table", name: str, *, title: str, choice: Choice, notes: "Sequence[str]" = ()
+) -> ImportedDataset:
+    """Make a data set to train on from a table of points of the plane with their classes.
+
+    Points from -1 to 1 stay where they are; others are moved and scaled together, until they fill that square.
+
+    Args:
+        table: One row for each point: two columns of numbers, a label, and further columns, which are kept.
+        name: Name of the table's file, for messages.
+        title: Title of the data set.
+        choice: Roles of the columns.
+        notes: Sentences on how the table was read, which begin the report's.
+
+    Raises:
+        UserError: For vectors of more or fewer than two numbers, or as `import_picture_table`.
+    """
+    import pyarrow
+
+    read = validate_vectors(name, columns_of_vectors(table, name, choice=choice))
+    points = read.embeddings.astype(np.float64)
+    if points.shape[1] != 2:
+        raise UserError(
+            f"A point of the plane has two numbers; {name} has {points.shape[1]} in each row: choose two columns with "
+            "--vector x,y, or show the vectors without training."
+        )
+    low, high = points.min(axis=0), points.max(axis=0)
+    if (np.abs(points) > 1).any():
+        points = (points - (low + high) / 2) / max(float((high - low).max()) / 2, 1e-12)
+        notes = [*notes, f"The points were scaled to the square from -1 to 1; they lay within {_range(low, high)}."]
+    columns = {"x": read.embeddings[:, 0], "y": read.embeddings[:, 1]}
+    others = [] if read.columns is None else [one for one in read.columns.column_names if one not in columns]
+    columns |= {one: read.columns[one] for one in others if read.columns is not None}
+    given = {"picture": [_png(image) for image in draw_dots(points)], "label": [read.classes[i] for i in read.labels]}
+    roles = FoundColumns((), "label", "picture", tuple(columns))
+    if not read.labeled:
+        roles = replace(roles, label=None)
+    pictured = pyarrow.table(columns | given)
+    made = import_picture_table(pictured, roles, None, title=title, name=name, side=SIDE, notes=[*notes, *read.notes])
+    return replace(made, declared=replace(made.declared, framing=Framing(box=SIDE, point=True), mean=0.0))
+
+
+def _range(low: np.ndarray, high: np.ndarray) -> str:
+    return " and ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(low, high, strict=True))
+
+
+def _png(image: np.ndarray) -> bytes:
+    file = BytesIO()
+    Image.fromarray(image).save(file, "PNG", compress_level=1)
+    return file.getvalue()
