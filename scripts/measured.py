@@ -111,8 +111,8 @@ def raw_pixels(data: Dataset) -> dict[str, float]:
 @torch.no_grad()
 def embed(config: TrainConfig, weights: dict[str, torch.Tensor] | None, data: Dataset) -> np.ndarray:
     """Return the test images' embeddings by the config's net."""
-    shape = {"channels": data.channels, "size": data.size, "seed": config.seed}
-    net = nets.build(config.net, embedding_dim=config.embedding_dim, normalize=config.normalize, **shape)
+    how = {"embedding_dim": config.embedding_dim, "normalize": config.normalize, "seed": config.seed}
+    net = nets.build(config.net, channels=data.channels, size=data.size, **how)  # type: ignore[arg-type]
     if weights is not None:
         net.load_state_dict(weights)
     images = torch.from_numpy(data.test.images)[:, None].float().div(255).sub(data.mean).div(data.std)

@@ -197,7 +197,12 @@ class TrainConfig(TrainFields):
         params = fields.get("loss_params")
         loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
         loss = loss.for_params(params) if isinstance(params, Mapping) else loss
-        dimensions = fields.get("embedding_dim", cls.model_fields["embedding_dim"].default)
+        dataset = DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)]
+        own: dict[str, Any] = {}
+        if dataset.of_points:  # a plane, or where the loss compares directions a sphere, so that its grid is seen
+            on_sphere = fields.get("normalize", loss.on_sphere and fields.get("space") != "poincare")
+            own = {"net": "mlp", "embedding_dim": 3 if on_sphere else 2, "normalize": on_sphere}
+        dimensions = {**own, **fields}.get("embedding_dim", cls.model_fields["embedding_dim"].default)
         defaults = loss.recommended_in(dimensions if isinstance(dimensions, int) else 0)
         defaults = {"normalize": True, **defaults} if loss.on_sphere else defaults
         if fields.get("space") == "poincare":
@@ -209,11 +214,9 @@ class TrainConfig(TrainFields):
             fields = {name: value for name, value in fields.items() if name != "loss_params"}
         if SAMPLERS[fields.get("sampler", defaults.get("sampler", cls.model_fields["sampler"].default))].tuple_kind:
             defaults.pop("miner", None)
-        dataset = DATASETS[fields.get("dataset", cls.model_fields["dataset"].default)]
-        if cls.model_fields["net"].default not in (nets := nets_for(dataset)):
+        defaults |= own
+        if cls.model_fields["net"].default not in (nets := nets_for(dataset)) and not own:
             defaults["net"] = nets[0]
-        if dataset.of_points:
-            defaults = {"normalize": False, **defaults, "embedding_dim": 3 if loss.on_sphere else 2, "net": "mlp"}
         for name, most in dataset.most.items():
             defaults[name] = min(defaults.get(name, cls.model_fields[name].default), most)
         merged = {**defaults, **fields}

@@ -75,7 +75,7 @@ def download_dataset(name: str, root: str | Path | None = None, progress: Progre
         try:
             download.download_dataset(source, data_root(root) / source.folder, files, progress)
         except DataUnavailableError as error:
-            available = " and ".join(name for name in available_datasets(root) if DATASETS[name].recipe is None)
+            available = ", ".join(name for name in available_datasets(root) if DATASETS[name].recipe is None)
             first, folder = next(iter(source.files)), data_root(root) / source.folder
             keras = ", or the npz file of Keras" if name in CONTENT else ""
             raise DataUnavailableError(

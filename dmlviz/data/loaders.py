@@ -1,5 +1,6 @@
 """Loads each data set: one function for each spec; those of plug-ins and people's own too. No torch."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -148,42 +149,50 @@ def digits(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
 
 
 TRAIN, TEST = 1200, 600  # points of a shape
+Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
-# Scikit-learn's make_moons and make_blobs would do for two of these, but load SciPy into the server.
+def shape(name: str) -> Callable[[Draw], Draw]:
+    """Register a function from labels to points of the plane; scikit-learn's would load SciPy into the server."""
+
+    def register(draw: Draw) -> Draw:
+        def load(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
+            rng, labels = np.random.default_rng(0), [np.arange(count) % len(spec.classes) for count in (TRAIN, TEST)]
+            train, test = (Split(draw_dots(draw(one, rng).clip(-1, 1)), one) for one in labels)
+            return train, test
+
+        LOADERS.register(name)(load)
+        return draw
+
+    return register
+
+
+@shape("moons")
 def _moons(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     angle, sign = np.pi * rng.random(len(label)), 1 - 2 * label
     moon = np.stack([np.cos(angle) - 0.5, np.sin(angle) - 0.25], 1) * sign[:, None]
-    return 0.6 * (moon + 0.1 * rng.standard_normal(moon.shape))
+    moved: np.ndarray = 0.6 * (moon + 0.1 * rng.standard_normal(moon.shape))
+    return moved
 
 
+@shape("rings")
 def _rings(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     radius = 0.3 * (label + 0.5) + 0.04 * rng.standard_normal(len(label))
     return _around(2 * np.pi * rng.random(len(label)), radius)
 
 
+@shape("spirals")
 def _spirals(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     along = np.sqrt(rng.uniform(0.02, 1, len(label)))
     places = _around(2 * np.pi * (label / 3 + along), 0.9 * along)
     return places + 0.025 * rng.standard_normal(places.shape)
 
 
+@shape("blobs")
 def _blobs(label: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return _around(np.pi * label / 3, np.full(len(label), 0.6)) + 0.11 * rng.standard_normal((len(label), 2))
 
 
 def _around(angle: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    return radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
-
-
-def _points(spec: DatasetSpec, root: Path) -> tuple[Split, Split]:
-    rng, classes = np.random.default_rng(0), len(spec.classes)
-    labels = [np.arange(count) % classes for count in (TRAIN, TEST)]
-    places = (_SHAPES[spec.name](one, rng) for one in labels)
-    train, test = (Split(draw_dots(one.clip(-1, 1)), label) for one, label in zip(places, labels, strict=True))
-    return train, test
-
-
-_SHAPES = {"moons": _moons, "rings": _rings, "spirals": _spirals, "blobs": _blobs}
-for _name in _SHAPES:
-    LOADERS.register(_name)(_points)
+    points: np.ndarray = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+    return points

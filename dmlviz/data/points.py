@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from dmlviz.catalog.dataset_spec import Framing
+from dmlviz.data.class_names import UNLABELED
 from dmlviz.data.embedding_file import columns_of_vectors, validate_vectors
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_table import import_picture_table
@@ -57,13 +58,17 @@ def import_points(
     columns = {"x": read.embeddings[:, 0], "y": read.embeddings[:, 1]}
     others = [] if read.columns is None else [one for one in read.columns.column_names if one not in columns]
     columns |= {one: read.columns[one] for one in others if read.columns is not None}
-    given = {"picture": [_png(image) for image in draw_dots(points)], "label": [read.classes[i] for i in read.labels]}
+    names = [None if name == UNLABELED else name for name in read.classes]
+    given = {"picture": [_png(image) for image in draw_dots(points)], "label": [names[i] for i in read.labels]}
     roles = FoundColumns((), "label", "picture", tuple(columns))
     if not read.labeled:
         roles = replace(roles, label=None)
     pictured = pyarrow.table(columns | given)
     made = import_picture_table(pictured, roles, None, title=title, name=name, side=SIDE, notes=[*notes, *read.notes])
-    return replace(made, declared=replace(made.declared, framing=Framing(box=SIDE, point=True), mean=0.0))
+    summary = made.declared.summary.replace(" gray pictures ", " points ").replace(f", {SIDE} × {SIDE}", "")
+    declared = replace(made.declared, summary=summary, framing=Framing(box=SIDE, point=True), mean=0.0)
+    of_points = [note for note in made.report["notes"] if not note.startswith("All pictures are")]
+    return replace(made, declared=declared, report={**made.report, "notes": of_points})
 
 
 def _range(low: np.ndarray, high: np.ndarray) -> str:

@@ -51,7 +51,7 @@ def decode(data: bytes, dataset: str) -> np.ndarray:
                     f"The file announces {width} × {height} pixels and has {len(data) / 1024:.1f} kB, too few for a "
                     f"photograph: send a smaller picture."
                 )
-            if is_custom(dataset) or spec.channels == 3:
+            if (is_custom(dataset) and not spec.of_points) or spec.channels == 3:
                 return upright(picture, spec.size)
             picture.draft("L" if picture.mode == "RGB" else None, (MAX_WORKING_SIDE, MAX_WORKING_SIDE))
             small = shrink(picture, 2 * MAX_WORKING_SIDE)

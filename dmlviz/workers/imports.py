@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NotRequired
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -32,7 +32,10 @@ class ImportedTiles(TypedDict):
 
 
 class ImportPreview(ImportReport):
-    """What was read; `name` is that of the data set of pictures, or the ID of the run of vectors."""
+    """What was read; `name` is that of the data set of pictures, or the ID of the run of vectors.
+
+    `plane`: the vectors are points of the plane with classes, which can be trained on, too.
+    """
 
     kind: Literal["pictures", "vectors"]
     name: str
@@ -40,6 +43,7 @@ class ImportPreview(ImportReport):
     summary: str
     side: int | None
     tiles: ImportedTiles | None
+    plane: NotRequired[bool]
 
 
 class ImportRequest(TypedDict):
@@ -144,6 +148,7 @@ def _save_embeddings(folder: Path, request: ImportRequest, embeddings: "LabeledE
     score = run.score("precision_at_1")
     return ImportPreview(
         kind="vectors",
+        plane=embeddings.embeddings.shape[1] == 2 and embeddings.comparable,
         name=run.id,
         title=request["title"],
         summary=dataset_spec(embeddings, request["title"]).summary,

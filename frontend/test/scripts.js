@@ -17,6 +17,7 @@ import { aligned, pca } from "../src/projection/linear.ts";
 import { keptNeighbors, nearestOthers } from "../src/projection/neighbors.ts";
 import { affinities, conditionalProbabilities, TSNE } from "../src/projection/tsne.ts";
 import { curve, fuzzyGraph, UMAP } from "../src/projection/umap.ts";
+import { drawDot, gridPictures } from "../src/standalone/drawnImage.ts";
 import { occlusion } from "../src/standalone/occlusion.ts";
 import { confidenceOf } from "../src/standalone/queryNet.ts";
 
@@ -55,6 +56,8 @@ const SCRIPTS = {
     different: themed(NEGATIVE_COLOR),
   }),
   confidence: ({ calibration, images }) => images.map((image) => confidenceOf(calibration, image)),
+  // Pictures of points of the plane, and of the corners of a grid.
+  dots: (points) => ({ dots: points.map(([x, y]) => [...drawDot(x, y)]), grid: [...gridPictures()] }),
   // Formulas in LaTeX, and templates of terms filled with numbers, as MathML.
   formulas: ({ formulas, templates }) => {
     const filled = templates.flatMap(({ template, numbers }) => formulasOf(template, numbers, 0.5));

@@ -108,7 +108,7 @@ def test_files_as_those_of_mnist_are_imported_together_and_mnist_itself_goes_whe
 def test_uploaded_files_can_be_read_again_with_other_options(intake):
     upload(intake, "a", {"pets.zip": pets()})
     assert read(intake).preview["side"] == 20
-    intake.reparse("a", 28, "gray")
+    intake.reparse("a", side=28, color="gray")
     preview = read(intake).preview
     assert preview["side"] == 28
     kind, name = intake.accept("a", "")
@@ -141,10 +141,10 @@ def test_a_killed_worker_is_one_sentence_and_the_files_can_be_read_again(intake,
     for worker in [*jobs.turns.active]:
         worker.kill()
     assert read(intake).reason == "Reading this took too much time or memory; bring less at a time."
-    intake.reparse("a", None, "auto")
+    intake.reparse("a", side=None)
     assert read(intake).phase == "finished"
-    intake.reparse("a", 28, "auto")
-    intake.reparse("a", 32, "auto")
+    intake.reparse("a", side=28)
+    intake.reparse("a", side=32)
     assert read(intake).preview["side"] == 32
     until(lambda: len([*intake._uploads["a"].folder.glob("*/order.json")]) == 1)
 

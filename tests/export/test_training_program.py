@@ -170,11 +170,13 @@ def test_a_loss_that_takes_tuples_one_by_one_refuses_those_that_may_not_be_selec
 def test_a_page_embeds_and_differentiates_as_the_net_does(plain: bool, page_script: Callable[..., Any]) -> None:
     torch.manual_seed(0)
     given, right = [], []
-    for name in ("mlp", "small", "lenet", "linear"):
-        config = config_of("nt_xent", net=name)
+    kinds = [("mlp", "digits", 8), ("small", "digits", 8), ("lenet", "digits", 8), ("linear", "digits", 8)]
+    for name, dataset, side in [*kinds, ("mlp", "blobs", 28)]:
+        config = config_of("nt_xent", net=name, dataset=dataset)
         program, _, weights = net_programs(config)
-        net = nets.build(name, embedding_dim=16, channels=1, size=8, seed=0)
-        images, gradient = torch.randn(80, 1, 8, 8), torch.randn(80, 16)
+        net = nets.build(name, embedding_dim=16, channels=1, size=side, seed=0, of_points=side == 28)
+        images = torch.rand(config.effective_batch_size, 1, side, side)
+        gradient = torch.randn(len(images), 16)
         embeddings = net(images)
         embeddings.backward(gradient)
         found = {"embeddings": embeddings.detach()}

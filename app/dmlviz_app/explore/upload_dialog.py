@@ -164,8 +164,8 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
         tiles=preview["tiles"],
     )
     mount("import_preview", key="import_preview", data=data)
-    if pictures:
-        order = services.intake.request(services.person.id)
+    order = services.intake.request(services.person.id)
+    if pictures and not order["points"]:
         levels = preview.get("levels", [])
         level = order["folder_level"]
         if len(levels) > 1:
@@ -184,6 +184,9 @@ def _preview(ui: UIState, services: Services, status: ImportStatus) -> None:
             st.rerun()
     else:
         name_column = st.container()
+        if preview.get("plane") and st.button("Train on these points instead", key="custom-points"):
+            services.intake.reparse(services.person.id, points=True)
+            st.rerun()
     with name_column:
         title = st.text_input("Name", preview["title"], key="custom-title", max_chars=60)
     use, restart, _ = st.columns([2, 2, 3])

@@ -116,8 +116,9 @@ def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
 
 def noun_props(run_view: RunView) -> Nouns:
     """Return the name of an item that is no test image, and whether the embeddings were imported."""
-    if DATASETS[run_view.run.config.dataset].trainable:
-        return {}
+    data = DATASETS[run_view.run.config.dataset]
+    if data.trainable:
+        return {"noun": "point"} if data.of_points else {}
     nouns: Nouns = {"noun": "image" if run_view.pictures is not None else "row" if run_view.columns else "point"}
     if not run_view.run.recorded:
         nouns["given"] = True
@@ -181,7 +182,7 @@ def query_source(run_view: RunView) -> QuerySource:
         "run": run.id,
         "view": LIVE if projection is None else "" if live else projection.id,
         "sprites": sprite_props(run_view)["sprites"],
-        "samples": SAMPLES,
+        "samples": {} if data.of_points else SAMPLES,
         "live": run_view.live,
         "names": list(data.classes),
     }

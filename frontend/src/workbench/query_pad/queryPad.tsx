@@ -116,6 +116,11 @@ export function Pad({ name, hint, delay, point, send }: PadProps) {
       context.moveTo(points[0][0] * side, points[0][1] * side);
       for (const [x, y] of points) context.lineTo(x * side, y * side);
       context.stroke();
+      if (points.length > 1) continue;
+      context.beginPath();
+      context.arc(points[0][0] * side, points[0][1] * side, (WIDTH * side) / 2, 0, 2 * Math.PI);
+      context.fillStyle = context.strokeStyle;
+      context.fill();
     }
   };
   useLayoutEffect(paint);
@@ -159,17 +164,18 @@ export function Pad({ name, hint, delay, point, send }: PadProps) {
       <div class="beside">
         {point ? (
           AXES.map((axis, i) => (
-            <label>
+            <span>
               {axis}{" "}
               <input
                 type="number"
+                aria-label={axis}
                 min={-1}
                 max={1}
                 step={0.05}
                 value={isEmpty ? "" : place[i].toFixed(2)}
                 onChange={({ currentTarget }) => moveTo(i, Number(currentTarget.value))}
               />
-            </label>
+            </span>
           ))
         ) : (
           <button data-do="undo" disabled={isEmpty} onClick={undo} children="Undo" />
