@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
 
-from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.export.page import BUILT, TEMPLATES
 from dmlviz.export.site_builder import SiteBuilder, card
@@ -47,7 +46,7 @@ def lab_page(name: str, site: str) -> str:
     results = study.results()
     info = study.info
     measured = (
-        f"{len(results)} trials on {DATASETS[info['dataset']].title}, {info['size']} size, on {info['machine']}. "
+        f"{len(results)} trials on {lab.data_title(info['dataset'])}, {info['size']} size, on {info['machine']}. "
         f"The same with dmlviz: {as_command(name, info['size'], info['dataset'])}"
     )
     return TEMPLATES["lab"].format(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.parameters import Spec
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
@@ -166,6 +167,7 @@ class Lab(Spec):
     Attributes:
         question: The question that it asks, one sentence.
         datasets: Names of the data sets that it can use, the usual one first.
+        made: What its trials make themselves, where they look at no data set; "" otherwise.
         plan: The trials wanted, given the size, the data set and the results so far. A lab whose later trials depend
             on earlier results returns more of them when it is asked again. The same arguments give the same trials.
         measure: "module:function", a `dmlviz.studies.trial.Measurement`.
@@ -199,6 +201,7 @@ class Lab(Spec):
     rows: Callable[[Sequence[TrialResult]], Sequence[FigureRow]]
     figures: tuple[FigureSpec, ...]
     guess: Guess
+    made: str = ""
     literature: tuple[PrintedRow, ...] = ()
     printed_figure: FigureSpec | None = None
     literature_note: str = ""
@@ -224,6 +227,10 @@ class Lab(Spec):
     def all_figures(self) -> tuple[FigureSpec, ...]:
         """The figures, and that of printed values only."""
         return (*self.figures, *([self.printed_figure] if self.printed_figure is not None else []))
+
+    def data_title(self, dataset: str) -> str:
+        """Return what a study with this data set is on, in words."""
+        return self.made or DATASETS[dataset].title
 
     def total(self, size: Size, dataset: str) -> tuple[int, float]:
         """Return how many trials there will be in the end, and their processor seconds on one core."""

@@ -27,6 +27,7 @@ ORDER = (
     "hierarchy",
     "collapse",
     "hubs",
+    "signatures",
 )
 
 LABS: Catalog[Lab] = Catalog("lab", [import_module(f"dmlviz.labs.{name.replace('-', '_')}").LAB for name in ORDER])

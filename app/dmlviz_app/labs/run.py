@@ -6,6 +6,7 @@ import streamlit as st
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.labs.lab_study import cost_in_words, format_seconds, study_progress
+from dmlviz.labs.registry import LABS
 from dmlviz.studies.study import Study
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.labs.state import OWN, READY_MADE, SIZES, LabsState, LabView, view_lab
@@ -115,5 +116,5 @@ def describe(study: Study, ready_made: bool) -> str:
     trials = f"{now.done} of {now.total} trials" if now.done < now.total else f"{now.done} trials"
     return (
         f"{'Ready-made' if ready_made else 'Your own'} results: {info['size']} size on "
-        f"{DATASETS[info['dataset']].title}, {trials}, {day}, on {info['machine']}."
+        f"{LABS[info['lab']].data_title(info['dataset'])}, {trials}, {day}, on {info['machine']}."
     )
