@@ -73,7 +73,30 @@ def _batch_hard_term(params: Params) -> str:
 
 
 def _softmax(score: str, *, after: str = "", note: str = "", **fields: Any) -> dict[str, Any]:
-    return {"term": rf"z_y = {score},\quad {_ENTROPY}{after}", "term_note": _STRONGEST + note, **fields}
+    term = rf"z_y = {score},\quad {_ENTROPY}{after}"
+    return {
+        "term": lambda params: "" if params.get("label_smoothing") else term,
+        "term_note": _STRONGEST + note,
+        **fields,
+    }
+
+
+LABEL_SMOOTHING = Parameter(
+    name="label_smoothing",
+    kind=float,
+    default=0.0,
+    minimum=0.0,
+    maximum=0.99,
+    step=0.05,
+    help="share of the target that all classes have alike; the own class has the rest",
+    optional=True,
+)
+
+
+def _with_smoothing(loss: LossSpec) -> LossSpec:
+    """Return a spec with label smoothing (Szegedy et al. 2016), if it is a softmax over learned classes."""
+    is_softmax = loss.needs_classes and callable(loss.term)
+    return replace(loss, parameters=(*loss.parameters, LABEL_SMOOTHING)) if is_softmax else loss
 
 
 def _no_margin(params: Params) -> tuple[float, float, float]:
@@ -250,4 +273,4 @@ def _sums(losses: Sequence[LossSpec]) -> list[LossSpec]:
     return [declared.for_params({}) for declared in specs(WeightedSumSpec, "sum", code)]
 
 
-LOSSES = Losses(specs(LossSpec, "loss", _CODE))
+LOSSES = Losses([*map(_with_smoothing, specs(LossSpec, "loss", _CODE))])

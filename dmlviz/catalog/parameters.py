@@ -39,7 +39,8 @@ class Parameter:
     """One setting of a choice: `kind` is float, int, bool or str.
 
     A number lies in [minimum, maximum], where these are given. `choices` lists the words that a str may be;
-    `special_values` lists words that may stand for a number (a margin of "soft"). `step` is that of the page's widget.
+    `special_values` lists words that may stand for a number (a margin of "soft"). `step` is that of the page's widget. An
+    `optional` one is left out where it has its default, so that runs from before it keep their IDs.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Parameter:
     step: float | None = None
     choices: tuple[str, ...] = ()
     special_values: tuple[str, ...] = ()
+    optional: bool = False
 
     def check(self, owner: str, value: Any) -> Any:
         """Return `value` as `kind`; raise UserError when it is of another kind or out of range."""
@@ -181,9 +183,11 @@ class Spec:
             if name not in by_name:
                 rule = f"its parameters are {', '.join(by_name)}" if by_name else "it has no parameters"
                 raise UserError(f"{self.name} has no parameter {brief(name)}; {rule}.")
-        return {
+        all_values = {
             name: parameter.check(self.name, values.get(name, parameter.default)) for name, parameter in by_name.items()
         }
+        optional = {name: parameter.default for name, parameter in by_name.items() if parameter.optional}
+        return {name: v for name, v in all_values.items() if name not in optional or v != optional[name]}
 
 
 Params = Mapping[str, Any]

@@ -48,6 +48,7 @@ def build(
     if unreduced:
         del params["reduction"]
     values = declaration.with_defaults(params)
+    smoothing = values.pop("label_smoothing", 0.0)
     if unreduced:
         values["reduction"] = "none"
     declaration = declaration.for_params(values)
@@ -60,7 +61,7 @@ def build(
 
     with own_state():
         loss: Loss = _implementations()[name](**sizes, **values)
-    loss.declaration, loss.rebuild = declaration, rebuild
+    loss.declaration, loss.rebuild, loss.smoothing = declaration, rebuild, smoothing
     return loss
 
 

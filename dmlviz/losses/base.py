@@ -35,6 +35,7 @@ class Loss(nn.Module):
     declaration: LossSpec
     rebuild: Callable[[], "Loss"]
     curvature = 0.0  # of the Poincaré ball in which embeddings lie
+    smoothing = 0.0  # of the labels, for a softmax over classes
     __call__: Callable[..., Tensor]
 
     def __init__(self) -> None:

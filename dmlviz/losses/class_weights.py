@@ -40,10 +40,10 @@ class ClassWeights(Loss):
         return {}
 
     def terms(self, batch: LossBatch) -> Terms:
-        """Return the cross-entropy of each image's scores."""
+        """Return the cross-entropy of each image's scores, with label smoothing if so (Szegedy et al. 2016, eq. 7)."""
         self.check_batch(batch)
         scores = self.scores(batch)
-        values = cross_entropy(scores, batch.labels, reduction="none")
+        values = cross_entropy(scores, batch.labels, reduction="none", label_smoothing=self.smoothing)
         return per_image(values, lambda: {**cross_entropy_numbers(scores, batch.labels), **self.score_numbers(batch)})
 
     def class_centers(self) -> Float[Tensor, "k d"]:

@@ -169,6 +169,9 @@ def scores(
         "map_at_r": mean(ranking.average_precision_at_r),
         "mrr": mean(1 / first),
     }
+    own = queries.classes[ranking.queries]
+    result["macro_precision_at_1"] = mean_of_classes(first == 1, own)
+    result["macro_map_at_r"] = mean_of_classes(ranking.average_precision_at_r, own)
     if ranking.average_precision is not None:
         result["map"] = mean(ranking.average_precision)
     result |= {f"cmc_at_{k}": result[f"recall_at_{k}"] for k in ks}
@@ -180,6 +183,12 @@ def scores(
 def mean(values: np.ndarray) -> float:
     """Return the mean; NaN if empty."""
     return float(np.mean(values)) if len(values) else float("nan")
+
+
+def mean_of_classes(values: np.ndarray, classes: np.ndarray) -> float:
+    """Return the mean over classes of the mean of each (values and class numbers, n); NaN if empty."""
+    counts = np.bincount(classes)
+    return mean(np.bincount(classes, values)[counts > 0] / counts[counts > 0])
 
 
 def ranks_of_first_hits(hits: np.ndarray, keys: np.ndarray) -> np.ndarray:

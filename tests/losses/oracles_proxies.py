@@ -29,6 +29,15 @@ def softmax(case, loss):
     return cross_entropy(case.x @ loss.weight.T + loss.bias, case.labels)
 
 
+def smoothed(share):
+    def compute(case, loss):
+        logs = (case.x @ loss.weight.T + loss.bias).log_softmax(1)
+        terms = [-(1 - share) * row[c] - share * row.sum() / len(row) for row, c in zip(logs, case.labels, strict=True)]
+        return sum(terms) / len(terms)
+
+    return compute
+
+
 def center(weight):
     def compute(case, loss):
         distances = [(f - loss.centers[c]).square().sum() for f, c in zip(case.x, case.labels, strict=True)]
@@ -55,6 +64,7 @@ def prototypical(support, power=2):
 
 ORACLES = [
     ("softmax", {}, softmax, ORDER),
+    ("softmax", {"label_smoothing": 0.2}, smoothed(0.2), ORDER),
     ("normalized_softmax", {}, peer("NormalizedSoftmaxLoss", temperature=1 / 20), DIRECTIONS),
     ("large_margin_softmax", {}, peer("LargeMarginSoftmaxLoss", margin=4, scale=1), ORDER),
     ("large_margin_softmax", {"margin": 3}, peer("LargeMarginSoftmaxLoss", margin=3, scale=1), ORDER),

@@ -90,7 +90,7 @@ def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> 
             parameter_widget(
                 parameter,
                 _key(role, choice, parameter),
-                values[parameter.name],
+                values.get(parameter.name, parameter.default),
                 partial(_store, ui, role, choice, parameter),
             )
             ui.messages.show(_key(role, choice, parameter))
@@ -114,7 +114,10 @@ def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
     for column, part in parameter_columns(spec.parameters):
         with column:
             parameter_widget(
-                part, f"{key}.{name}.{part.name}", own[part.name], partial(_store_in_summand, store, name, own, part)
+                part,
+                f"{key}.{name}.{part.name}",
+                own.get(part.name, part.default),
+                partial(_store_in_summand, store, name, own, part),
             )
 
 
@@ -137,7 +140,9 @@ def form_fields(role: str, choice: Spec, parameters: Sequence[Parameter], values
     """Render parameters within a form; values take effect when it is submitted and `form_values` called."""
     for column, parameter in parameter_columns(parameters):
         with column:
-            parameter_widget(parameter, _key(role, choice, parameter), values[parameter.name], None)
+            parameter_widget(
+                parameter, _key(role, choice, parameter), values.get(parameter.name, parameter.default), None
+            )
 
 
 def parameter_columns(parameters: Sequence[Parameter]) -> list[tuple[Any, Parameter]]:

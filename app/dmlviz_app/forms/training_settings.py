@@ -107,7 +107,7 @@ class TrainingDraft(Speaking):
             roles["miner"] = (MINERS, config.miner, config.miner_params)
         for role, (catalog, name, values) in roles.items():
             defaults = self._default_params(role, catalog[name], config.embedding_dim)
-            self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != defaults[key]}
+            self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != defaults.get(key)}
         self.settings = {"dataset": config.dataset}
         for name in ("loss", "embedding_dim", "use_labels", "held_out_classes"):  # on which other defaults depend
             if getattr(config, name) != TrainConfig.model_fields[name].default:
@@ -121,7 +121,8 @@ class TrainingDraft(Speaking):
         """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
         changes = self.params.setdefault(f"{role}.{choice.name}", {})
         changes.pop(parameter.name, None)
-        if value != self._default_params(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))[parameter.name]:
+        defaults = self._default_params(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))
+        if value != defaults.get(parameter.name, parameter.default):
             changes[parameter.name] = value
         self._give_way(role)
 

@@ -236,3 +236,23 @@ def collapsed(x, y):
     rank = np.exp(-(p * np.log(p)).sum())
     on_a_line = len(np.unique(y)) > 2 and x.shape[1] > 1 and rank < 1.1
     return float(in_a_point or on_a_line)
+
+
+def macro_precision_at_1(x, y):
+    d = cdist(x, x)
+    np.fill_diagonal(d, np.inf)
+    right = y[d.argmin(axis=1)] == y
+    return np.mean([right[y == c].mean() for c in np.unique(y)])
+
+
+def macro_map_at_r(x, y):
+    d = cdist(x, x)
+    np.fill_diagonal(d, np.inf)
+    order = d.argsort(axis=1)
+    scores = np.zeros(len(x))
+    for q in range(len(x)):
+        R = (y == y[q]).sum() - 1
+        right = y[order[q, :R]] == y[q]
+        precision = right.cumsum() / np.arange(1, R + 1)
+        scores[q] = (right * precision).sum() / R
+    return np.mean([scores[y == c].mean() for c in np.unique(y)])
