@@ -8,12 +8,14 @@ Reference:
 """
 
 import math
+from functools import cached_property
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
 SIDE = 28  # pixels to which images are scaled
@@ -21,6 +23,7 @@ DIRECTIONS = 8
 STRIDE = 3  # pixels between the centers of two histograms
 NEIGHBORS = 5
 CROWDING = 0.75  # power of the neighbors' own distance: 0 ignores it, 1 is the local outlier factor
+AXES, MANY = 64, 2000  # principal axes in which so many shapes or more are compared: as good, ten times as fast
 _CHUNK = 256
 
 
@@ -73,17 +76,25 @@ class ShapeDistance:
     """
 
     def __init__(self, known: np.ndarray, labels: np.ndarray) -> None:
-        shapes = oriented_gradients(known)
-        self._all = _Shapes(shapes)
+        self._known = oriented_gradients(known)
+        self._axes: LinearProjection | None = None
+        if len(known) >= MANY:
+            self._axes = LinearProjection.pca(self._known[:: len(known) // MANY], AXES)
+            self._known = self._axes.project(self._known)
         classes, counts = np.unique(labels, return_counts=True)
-        self._of = {label: _Shapes(shapes[labels == label]) for label in classes[counts > NEIGHBORS].tolist()}
+        self._of = {label: _Shapes(self._known[labels == label]) for label in classes[counts > NEIGHBORS].tolist()}
+
+    @cached_property
+    def _all(self) -> "_Shapes":
+        return _Shapes(self._known)
 
     def of(self, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return how far images (as `known`) are from those of the classes `labels` (n), as of `_Shapes.far` (n)."""
         shapes, distances = oriented_gradients(images), np.empty(len(images))
+        shapes = self._axes.project(shapes) if self._axes else shapes
         for label in np.unique(labels).tolist():
             rows = labels == label
-            distances[rows] = self._of.get(label, self._all).far(shapes[rows])
+            distances[rows] = (self._of.get(label) or self._all).far(shapes[rows])
         return distances
 
 

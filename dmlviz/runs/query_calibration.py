@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from dmlviz.nets.models import EmbeddingNet
 
 MAX_CALIBRATED = 2000  # images: fewer move the limits by chance
+FEW = 400  # validation images: with fewer, test images calibrate, too
 MAX_LIVE = 500  # while a net trains, which is not to wait for it
-MAX_COMPARED = 6000  # test images, by features and shapes: with fewer, noise is not far enough from all of them
+MAX_FEATURES, MAX_SHAPES = 6000, 20_000  # training images: with fewer, noise and letters are not far enough from them
 PROBE = 50  # images, which say how fast the net is
 SLOW_S = 2e-3  # of processor time for an image; the test images, which are embedded already, calibrate slower nets
 
@@ -37,8 +38,8 @@ SLOW_S = 2e-3  # of processor time for an image; the test images, which are embe
 class Judge:
     """Says how sure the answers of a run's net are.
 
-    It is calibrated on the run's validation images. If there are none, the data set is missing, or the net is slow,
-    test images calibrate it by their embeddings alone, each without itself.
+    It is calibrated on the run's validation images and, where these are few, on test images, each without itself. If
+    there are none, the data set is missing, or the net is slow, test images calibrate it by their embeddings alone.
 
     Args:
         run: A finished run with a net.
@@ -66,18 +67,23 @@ class Judge:
         self._shapes: ShapeDistance | None = None
         held_out = None if step is not None else _held_out(run, root)
         if held_out is not None:
-            self._net, data, rows = held_out
+            self._net, data, rows, others = held_out
             images, true = data.train.images[rows], data.train.labels[rows]
-            if compare_features:
-                rows_known = _evenly(len(labels), MAX_COMPARED)
-                known = data.test.images[items[rows_known]]
-                self._references = NearestNeighbors(self._net.forward(known)[0], "cosine")
-                self._shapes = ShapeDistance(known, labels[rows_known])
+            if compare_features:  # with other training images: test images would be nearer to theirs than these are
+                known = others[_evenly(len(others), MAX_FEATURES)]
+                self._references = NearestNeighbors(self._net.forward(data.train.images[known])[0], "cosine")
+                known = others[_evenly(len(others), MAX_SHAPES)]
+                self._shapes = ShapeDistance(data.train.images[known], data.train.labels[known])
             signals = self.signals(images, self._net.forward(images)[1])
             short, basis = "validation images", f"{len(rows):,} validation images"
+            if len(rows) < FEW and len(labels) > 1:
+                tested = _evenly(len(labels), MAX_CALIBRATED - len(rows))
+                images, true = data.test.images[items[tested]], np.concatenate([true, labels[tested]])
+                signals += self._signals(*self._search.others(NEIGHBORS, tested), images)
+                short, basis = "validation and test images", f"{len(rows):,} validation and {len(tested):,} test images"
         else:
             rows = _evenly(len(labels), MAX_CALIBRATED if step is None else MAX_LIVE)
-            signals, true = self._signals(*self._search.others(NEIGHBORS, rows), {}), labels[rows]
+            signals, true = self._signals(*self._search.others(NEIGHBORS, rows)), labels[rows]
             short, basis = "test images", f"{len(rows):,} test images, each against the others"
         self.calibration = Calibration(signals, signals.label == true, basis, short)
 
@@ -88,25 +94,20 @@ class Judge:
             images: n × h × w or n × h × w × 3, uint8.
             embeddings: Their embeddings (n × d).
         """
-        nearest = self._search.search(embeddings, NEIGHBORS)
-        further: dict[Space, np.ndarray] = {}
-        if self._net is not None and self._references is not None and self._shapes is not None:
-            found, _ = self._references.search(self._net.forward(images)[0], NEIGHBORS)
-            further = {
-                "features": found.mean(axis=1),
-                "shape": self._shapes.of(images, vote(self._labels[nearest[1]])[0]),
-            }
-        return self._signals(*nearest, further)
+        return self._signals(*self._search.search(embeddings, NEIGHBORS), images)
 
     def judge(self, images: np.ndarray, embeddings: np.ndarray) -> list[Confidence]:
         """Return how sure the answers to prepared images are; arguments as of `signals`."""
         return self.calibration.describe(self.signals(images, embeddings), DATASETS[self._dataset].classes)
 
     def _signals(
-        self, distances: np.ndarray, neighbors: np.ndarray, further: dict[Space, np.ndarray]
+        self, distances: np.ndarray, neighbors: np.ndarray, images: np.ndarray | None = None
     ) -> NeighborSignals:
         label, agreeing = vote(self._labels[neighbors])
-        spaces: dict[Space, np.ndarray] = {"embedding": distances.mean(axis=1), **further}
+        spaces: dict[Space, np.ndarray] = {"embedding": distances.mean(axis=1)}
+        if images is not None and self._net is not None and self._references is not None and self._shapes is not None:
+            found, _ = self._references.search(self._net.forward(images)[0], NEIGHBORS)
+            spaces |= {"features": found.mean(axis=1), "shape": self._shapes.of(images, label)}
         return NeighborSignals(spaces, label, agreeing, neighbors.shape[1])
 
 
@@ -153,8 +154,8 @@ class _FeatureNet:
         return features.numpy(), embeddings.numpy()
 
 
-def _held_out(run: Run, root: Path | None) -> tuple[_FeatureNet, Dataset, np.ndarray] | None:
-    """Return net, data set and validation images (rows of its training images); None where test images calibrate."""
+def _held_out(run: Run, root: Path | None) -> tuple[_FeatureNet, Dataset, np.ndarray, np.ndarray] | None:
+    """Return net, data set, validation images and other training images (rows); None where test images calibrate."""
     if run.recorded or DATASETS[run.config.dataset].features is not None:
         return None  # the backbone takes seconds for an image
     try:
@@ -170,7 +171,8 @@ def _held_out(run: Run, root: Path | None) -> tuple[_FeatureNet, Dataset, np.nda
     start = time.thread_time()
     feature_net.forward(data.test.images[:PROBE])
     is_slow = time.thread_time() - start > PROBE * SLOW_S
-    return None if is_slow else (feature_net, data, rows[_evenly(len(rows), MAX_CALIBRATED)])
+    others = np.setdiff1d(np.arange(len(data.train)), rows)
+    return None if is_slow else (feature_net, data, rows[_evenly(len(rows), MAX_CALIBRATED)], others)
 
 
 def _evenly(n: int, most: int) -> np.ndarray:

@@ -77,6 +77,11 @@ class NeighborSignals:
     agreeing: np.ndarray
     neighbors: int
 
+    def __add__(self, other: "NeighborSignals") -> "NeighborSignals":
+        both = {space: np.concatenate([known, other.distances[space]]) for space, known in self.distances.items()}
+        label = np.concatenate([self.label, other.label])
+        return NeighborSignals(both, label, np.concatenate([self.agreeing, other.agreeing]), self.neighbors)
+
 
 def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the class of most neighbors, of the nearer one in a tie, and how many are of it.

@@ -155,9 +155,9 @@ def mnist_run(tmp_path_factory):
 
 
 def letters():
-    """The alphabet in print, upright and slanted."""
+    """Letters in print, upright and slanted."""
     drawn = []
-    for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+    for letter in "ACDEFGHJKMNPRTUVWXYabdefghkmnprtuwxy":  # without those that are digits, too
         for angle in (-10, 0, 10):
             sheet = Image.new("L", (300, 300), 255)
             ImageDraw.Draw(sheet).text((100, 80), letter, 0, font=ImageFont.load_default(size=100))
@@ -195,7 +195,7 @@ def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
     garments, random = not_sure(load("fashion_mnist").test.images[:200]), not_sure(noise())
     assert min(np.mean(garments), np.mean(random)) >= 0.9
     printed = not_sure(letters())
-    assert np.mean(printed) >= 0.65  # O, I, S, Z and others are digits for the net, and for a reader
+    assert np.mean(printed) >= 0.88
     # Test images are among those that are searched: half of them are asked of the other half.
     test = load("mnist").test
     asked, kept = np.arange(0, 10_000, 10), np.setdiff1d(np.arange(10_000), np.arange(0, 10_000, 10))
@@ -206,10 +206,16 @@ def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
     assert np.mean(signals.label[sure] == test.labels[asked][sure]) >= 0.99
 
 
-def test_a_run_without_validation_images_is_calibrated_on_test_images_and_says_so(tmp_path):
-    config = TrainConfig(dataset="digits", net="mlp", validation_fraction=0, steps=60, num_snapshots=2)
+@pytest.mark.parametrize(
+    ("share", "basis", "spaces"),
+    [(0, "596 test images, each against the others", 1), (0.1, "120 validation and 596 test images", 3)],
+)
+def test_test_images_calibrate_where_few_validation_images_do_and_the_answer_says_so(tmp_path, share, basis, spaces):
+    config = TrainConfig(dataset="digits", net="mlp", validation_fraction=share, steps=60, num_snapshots=2)
     run = Runs(tmp_path).create(config)
     for _ in train_and_record(run):
         pass
-    (found,) = Judge(run).judge(load("digits").test.images[:1], run.embeddings[:1])
-    assert found["basis"].startswith("Calibrated on 596 test images")
+    judge = Judge(run)
+    (found,) = judge.judge(load("digits").test.images[:1], run.embeddings[:1])
+    assert found["basis"] == f"Calibrated on {basis}."
+    assert len(judge.calibration.signals.distances) == spaces
