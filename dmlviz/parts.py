@@ -33,8 +33,8 @@ class Kind:
         work: The function that a worker calls, as "module:function".
         form: "job": it gets a `dmlviz.jobs.job_record.Work`, and writes progress and result into its order's folder.
             "answer": it gets a `dmlviz.workers.answers.Target`, whose file it writes, and the arguments of its order,
-            and returns the name by which a person keeps the file. "question": it gets a question and the folder of
-            the data sets, and returns the answer; the process stays for the next one.
+            and returns the name by which a person keeps the file. "question": it gets the folder of the data
+            sets and the fields of the question, and returns the answer; the process stays for the next one.
     """
 
     work: str

@@ -27,10 +27,9 @@ SIZE, PATCH, DIM, CLASSES, WATCHED = 28, 32, 64, 10, "lenet"
 PAIR, TRIPLET = ("first image", "second image"), ("anchor", "positive", "negative")
 
 
-def answer(question: Mapping[str, Any], data_root: Path | None) -> Picture:
+def answer(data_root: Path | None, kind: str, name: str, **settings: int) -> Picture:
     """Return the picture of an architecture; see `find`."""
-    kind, name = question["kind"], question["name"]
-    return find(kind, name, **{key: question[key] for key in question if key not in ("kind", "name")}).picture()
+    return find(kind, name, **settings).picture()
 
 
 def find(kind: str, name: str, **settings: Any) -> Architecture:

@@ -16,13 +16,12 @@ from dmlviz.errors import UserError
 from dmlviz.lessons.figure_specs import FIGURES, Drawn, Series
 
 
-def answer(question: Mapping[str, Any], data_root: Path | None) -> Drawn:
+def answer(data_root: Path | None, name: str, values: Mapping[str, float]) -> Drawn:
     """Return a figure with some values of its sliders, by default those of the declaration.
 
     Raises:
         UserError: For an unknown figure or slider, or a value beyond its ends.
     """
-    name, values = question["name"], question["values"]
     if name not in FIGURES:
         raise UserError(describe_unknown("figure", name, {each: spec.title for each, spec in FIGURES.items()}))
     sliders = {slider["name"]: slider for slider in FIGURES[name].sliders}

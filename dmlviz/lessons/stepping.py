@@ -26,10 +26,9 @@ IMAGES, MOST = 8, 28  # images of the batch, and rows and columns of a matrix th
 _FILE = "<code on the page>"
 
 
-def answer(question: dict[str, Any], data_root: Path | None) -> CodeSteps:
+def answer(data_root: Path | None, kind: str, name: str, run: str, step: int) -> CodeSteps:
     """Execute the code of an entry with eight images of a run, or of the digits where `run` is empty."""
-    kind, name = question["kind"], question["name"]
-    batch = _of_run(Run(question["run"]), data_root) if question["run"] else _of_digits(data_root)
+    batch = _of_run(Run(run), data_root) if run else _of_digits(data_root)
     if kind == "net" and not len(batch["images"]):  # of a run of vectors
         batch = _of_digits(data_root)
     steps = trace(example(kind, name).code, name, lambda entry: _call(kind, name, entry, batch))

@@ -1,11 +1,10 @@
 """Embeds new images with a run's net and projects them onto the run's maps."""
 
-from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
@@ -31,32 +30,36 @@ from dmlviz.storage.regular_file import regular_path
 if TYPE_CHECKING:
     from dmlviz.nets.models import EmbeddingNet
 
-MAX_IMAGES = 1000
 CHUNK = 100  # images per forward pass: their feature maps fit into the processor's cache
 
 
-def handle_request(question: dict[str, Any]) -> EmbeddedImages:
-    """Answer a request of the inference worker: by a run's final net, or by its newest one.
+def embed_and_place(
+    run: Run,
+    images: np.ndarray,
+    views: list[str] | None = None,
+    trajectory: bool | Literal["places"] = False,
+) -> EmbeddedImages:
+    """Embed images with a run's final net, or while it trains with its newest one, and place them on its maps.
 
     Args:
-        question: {"run": folder, "images": base64 of uint8 (n × h × w or n × h × w × 3), "shape": its shape},
-            optionally "views": projection IDs, and "trajectory": True for that over the checkpoints, or "places" for
-            its places alone.
+        run: The run.
+        images: uint8 images (n × h × w or n × h × w × 3), prepared as those of its data set.
+        views: The maps to place them on, as `project_onto_maps` takes them.
+        trajectory: Embed them by every checkpoint too; "places" for their places alone.
 
     Raises:
         UserError: If the images do not fit the net, or the run has no net yet.
     """
-    run, images = Run(question["run"]), decode_images(question)
     step = run.net_step
     embeddings = embed(run, images, step, keep=step is None)
     if step is not None:
         places, at = _on_newest_maps(run, step, embeddings)
         return EmbeddedImages(embeddings=embeddings.tolist(), places=places, step=step, at=at)
-    places = project_onto_maps(run, embeddings, question.get("views"))
+    places = project_onto_maps(run, embeddings, views)
     reply = EmbeddedImages(embeddings=embeddings.tolist(), places=places)
-    if question.get("trajectory"):
-        reply["trajectory"] = trajectory(run, images)
-        if question["trajectory"] == "places":  # of many images
+    if trajectory:
+        reply["trajectory"] = trajectory_of(run, images)
+        if trajectory == "places":  # of many images
             reply["trajectory"]["embeddings"] = []
             return reply
         reply["ways"] = _ways(run, reply["trajectory"], places)
@@ -102,15 +105,7 @@ def _ways(
     return ways
 
 
-def decode_images(question: dict[str, Any]) -> np.ndarray:
-    """Return the images of a request (uint8); raise UserError unless bytes and shape agree."""
-    shape, pixels = tuple(question["shape"]), b64decode(question["images"])
-    if len(shape) not in (3, 4) or len(pixels) != np.prod(shape) or not 1 <= shape[0] <= MAX_IMAGES:
-        raise UserError(f"Images are n × height × width bytes; got {len(pixels):,} bytes for shape {shape}.")
-    return np.frombuffer(pixels, np.uint8).reshape(shape)
-
-
-def trajectory(run: Run, images: np.ndarray) -> Trajectory:
+def trajectory_of(run: Run, images: np.ndarray) -> Trajectory:
     """Embed images with every checkpoint and project them on the final basis; empty without one or the other."""
     steps, basis = run.checkpoint_steps, run.linear_projection
     if basis is None:  # before the end, or basis.npz is gone, which the run's card says

@@ -5,7 +5,7 @@ from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from dmlviz.errors import UserError
 from dmlviz.nets.fine_tuned import FineTunedNet
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.runs.answers import EmbeddedImages
-from dmlviz.runs.embed import CHUNK, decode_images, net_input, trained_net
+from dmlviz.runs.embed import CHUNK, net_input, trained_net
 from dmlviz.runs.oriented_gradients import ShapeDistance
 from dmlviz.runs.query_confidence import NEIGHBORS, Calibration, Confidence, NeighborSignals, Space, vote
 from dmlviz.runs.run import Run
@@ -126,11 +126,10 @@ def judge_of(run: Run, root: Path | None = None) -> Judge:
     return _judge(run.path, (run.path / "weights.safetensors").stat().st_mtime_ns, root)
 
 
-def confidence(question: dict[str, Any], reply: EmbeddedImages, root: Path | None) -> list[Confidence]:
-    """Return the confidence of each answer in the `reply` of `dmlviz.runs.embed.handle_request` to a `question`."""
-    run, embeddings = Run(question["run"]), np.asarray(reply["embeddings"], np.float32)
+def confidence(run: Run, images: np.ndarray, reply: EmbeddedImages, root: Path | None) -> list[Confidence]:
+    """Return the confidence of each answer in the `reply` of `dmlviz.runs.embed.embed_and_place` to `images`."""
     judge = Judge(run, step=reply["step"]) if "step" in reply else judge_of(run, root)
-    return judge.judge(decode_images(question), embeddings)
+    return judge.judge(images, np.asarray(reply["embeddings"], np.float32))
 
 
 class _FeatureNet:

@@ -1,10 +1,11 @@
 """Answers of the inference worker: the functions of the kinds of questions, which raise UserError."""
 
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -17,11 +18,11 @@ from dmlviz.losses import sampling
 from dmlviz.parts import kinds, lazy
 from dmlviz.runs.answers import EmbeddedImages, PlacedGallery
 from dmlviz.runs.embed import embed as embed_images
-from dmlviz.runs.embed import handle_request, project_onto_maps
+from dmlviz.runs.embed import embed_and_place, project_onto_maps
 from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.logits import logits
 from dmlviz.runs.occlusion import SLOW_STRIDE, STRIDE, occlusion_maps
-from dmlviz.runs.query_calibration import confidence
+from dmlviz.runs.query_calibration import confidence as confidence_of
 from dmlviz.runs.query_confidence import NEIGHBORS, vote
 from dmlviz.runs.run import Run
 from dmlviz.storage.file_cache import stamp
@@ -31,34 +32,47 @@ from dmlviz.training.labeled_images import Augmentation
 MAX_PLACED = 500  # kept pictures on a t-SNE or UMAP, where each takes some 3 ms
 
 
-def embed(question: dict[str, Any], data_root: Path | None) -> EmbeddedImages:
-    """Embed images with the nets of a run."""
-    reply = handle_request(question)
-    if question.get("confidence"):
-        reply["confidence"] = confidence(question, reply, data_root)
-    if question.get("near") and "step" not in reply:
-        kept, embeddings = Gallery(Run(question["run"])), np.asarray(reply["embeddings"], np.float32)
+def embed(
+    data_root: Path | None,
+    run: str,
+    images: str,
+    shape: list[int],
+    views: list[str] | None,
+    trajectory: bool | Literal["places"],
+    confidence: bool,
+    near: int,
+    holders: list[str] | None,
+) -> EmbeddedImages:
+    """Embed images (bytes in base 64, and their shape) with the nets of a run; see `dmlviz.jobs.pool.embed_images`."""
+    asked, pixels = Run(run), np.frombuffer(b64decode(images), np.uint8).reshape(shape)
+    reply = embed_and_place(asked, pixels, views, trajectory)
+    if confidence:
+        reply["confidence"] = confidence_of(asked, pixels, reply, data_root)
+    if near and "step" not in reply:
+        kept, embeddings = Gallery(asked), np.asarray(reply["embeddings"], np.float32)
         try:
-            reply["gallery"] = [[*kept.nearest(one, question["near"], question["holders"])] for one in embeddings]
+            reply["gallery"] = [[*kept.nearest(one, near, holders)] for one in embeddings]
         except DamagedFileError as error:
             reply["gallery_trouble"] = str(error)
     return reply
 
 
-def gallery(question: dict[str, Any], data_root: Path | None) -> PlacedGallery:
+def gallery(
+    data_root: Path | None, run: str, holders: list[str] | None, new: list[str], place: bool, judge: bool = False
+) -> PlacedGallery:
     """Place the kept pictures of `holders` on the maps of a run; say which `new` ones are far from others of a name."""
-    run, holders = Run(question["run"]), question["holders"]
-    kept = Gallery(run)
+    asked = Run(run)
+    kept = Gallery(asked)
     pictures = kept.pictures(holders)
-    far = [kept.far_from_others(picture, holders) for picture in pictures if picture.id in question["new"]]
+    far = [kept.far_from_others(picture, holders) for picture in pictures if picture.id in new]
     places: dict[str, list[list[float]]] = {}
-    if pictures and question["place"]:
-        maps = [one for one in run.projections() if one.state == "finished"]
-        stamps = [stamp(path) for path in (run.path / "weights.safetensors", kept.folder / "index.json")]
-        places = _places(run.path, holders and tuple(holders), (*stamps, *(one.id for one in maps)))
+    if pictures and place:
+        maps = [one for one in asked.projections() if one.state == "finished"]
+        stamps = [stamp(path) for path in (asked.path / "weights.safetensors", kept.folder / "index.json")]
+        places = _places(asked.path, tuple(holders) if holders else None, (*stamps, *(one.id for one in maps)))
     answer = PlacedGallery(places=places, hints=[*filter(None, far)])
-    if question.get("judge"):
-        near = [run.neighbors_of_point(one, NEIGHBORS) for one in kept.embed(pictures)]
+    if judge:
+        near = [asked.neighbors_of_point(one, NEIGHBORS) for one in kept.embed(pictures)]
         labels = vote(np.array([[one.label for one in row] for row in near]).reshape(len(near), -1))[0]
         answer["judged"] = [(int(label), row[0].distance) for label, row in zip(labels, near, strict=True)]
     return answer
@@ -74,57 +88,61 @@ def _places(path: Path, holders: tuple[str, ...] | None, _state: tuple[object, .
     return project_onto_maps(run, embeddings[-MAX_PLACED:]) | project_onto_maps(run, embeddings, linear)
 
 
-def batch(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+def batch(data_root: Path | None, run: str, step: int) -> dict[str, object]:
     """Compute the terms of the loss in a batch."""
-    run = Run(question["run"])
-    return asdict(batch_terms(run.config, run.batch(question["step"])))
+    asked = Run(run)
+    return asdict(batch_terms(asked.config, asked.batch(step)))
 
 
-def item_logits(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
+def item_logits(data_root: Path | None, run: str, item: int) -> Mapping[str, Any]:
     """Compute what the loss of a run gives a test image for each class."""
-    return logits(Run(question["run"]), question["item"])
+    return logits(Run(run), item)
 
 
-def occlusion(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+def occlusion(
+    data_root: Path | None, run: str, items: list[int], picture: list[object] | None = None
+) -> dict[str, object]:
     """Find which parts of two test images, or of a picture and one, hold them together for a run's net."""
-    run, items = Run(question["run"]), question["items"]
-    images = load(run.config.dataset, data_root).test.images[items]
-    if "picture" in question:
-        images = np.stack([np.array(question["picture"], np.uint8), *images])
-    stride = STRIDE if DATASETS[run.config.dataset].features is None else SLOW_STRIDE
-    return {"maps": occlusion_maps(lambda batch: embed_images(run, batch), images, stride).tolist()}
+    asked = Run(run)
+    images = load(asked.config.dataset, data_root).test.images[items]
+    if picture is not None:
+        images = np.stack([np.array(picture, np.uint8), *images])
+    stride = STRIDE if DATASETS[asked.config.dataset].features is None else SLOW_STRIDE
+    return {"maps": occlusion_maps(lambda batch: embed_images(asked, batch), images, stride).tolist()}
 
 
-def mean(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+def mean(
+    data_root: Path | None, run: str, items: list[int], shares: list[float], views: list[str]
+) -> dict[str, object]:
     """Place the mean of some test embeddings, each counting by its share, on the maps of a run."""
-    run, items = Run(question["run"]), question["items"]
-    assert run.embeddings is not None  # which the caller has seen
-    point = np.array(question["shares"], np.float32)[None] @ run.embeddings[items]
-    return {"places": project_onto_maps(run, point, question["views"])}
+    asked = Run(run)
+    assert asked.embeddings is not None  # which the caller has seen
+    point = np.array(shares, np.float32)[None] @ asked.embeddings[items]
+    return {"places": project_onto_maps(asked, point, views)}
 
 
-def loss(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
+def loss(data_root: Path | None, **question: Any) -> Mapping[str, Any]:
     """Compute values and slopes of a loss on a few points."""
     return sampling.answer(question)
 
 
-def augmented(question: dict[str, Any], data_root: Path | None) -> dict[str, Any]:
+def augmented(
+    data_root: Path | None, dataset: str, images: list[object], strengths: Mapping[str, float]
+) -> dict[str, object]:
     """Change images (n × s × s × channels, from 0 to 255) as a training does, each by a draw of its own."""
-    images = np.array(question["images"], np.uint8)
-    augmentation = Augmentation(
-        question["strengths"], background=float(DATASETS[question["dataset"]].dark_on_light), seed=0
-    )
-    return {"images": augmentation.pixels(torch.from_numpy(images)).tolist()}
+    augmentation = Augmentation(strengths, background=float(DATASETS[dataset].dark_on_light), seed=0)
+    return {"images": augmentation.pixels(torch.from_numpy(np.array(images, np.uint8))).tolist()}
 
 
-def lab(question: dict[str, Any], data_root: Path | None) -> Answer:
+def lab(data_root: Path | None, **question: Any) -> Answer:
     """Ask the net of a lab."""
     from dmlviz.labs import registry  # loads all labs
 
     return registry.answer(question)
 
 
-def answer(question: dict[str, Any], data_root: Path | None) -> Mapping[str, Any]:
-    """Answer a question by the kind of work that its `ask` names, which raises UserError."""
-    reply: Mapping[str, Any] = lazy(kinds("question")[question.pop("ask")].work)(question, data_root)
+def answer(question: Mapping[str, Any], data_root: Path | None) -> Mapping[str, Any]:
+    """Answer a question by the kind of work that its `ask` names, with its other fields; that raises UserError."""
+    fields = {**question}
+    reply: Mapping[str, Any] = lazy(kinds("question")[fields.pop("ask")].work)(data_root, **fields)
     return reply

@@ -1,7 +1,6 @@
 """Values to color the map by, what lies at an empty place of it, and the projection in the URL."""
 
 import base64
-from base64 import b64encode
 from types import SimpleNamespace
 from typing import Any
 
@@ -197,19 +196,11 @@ CONFIG = TrainConfig(
 
 def services() -> Any:
     """The server's services, with the worker's code in this process."""
-    from dmlviz.runs.embed import handle_request
+    from dmlviz.runs.embed import embed_and_place
+    from dmlviz.runs.run import Run
 
     def embed(run: str, images: np.ndarray, views: list[str], trajectory: bool) -> dict[str, Any]:
-        pixels = b64encode(images.tobytes()).decode()
-        return handle_request(
-            {
-                "run": embed.folder,
-                "images": pixels,
-                "shape": list(images.shape),
-                "views": views,
-                "trajectory": trajectory,
-            }
-        )
+        return embed_and_place(Run(embed.folder), images, views, trajectory)
 
     return SimpleNamespace(jobs=SimpleNamespace(embed=embed), data=data_root())
 

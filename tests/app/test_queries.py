@@ -23,10 +23,8 @@ from dmlviz.data import load
 from dmlviz.data.query_file import decode
 from dmlviz.errors import UserError
 from dmlviz.runs import run_recorder
-from dmlviz.runs.embed import handle_request
 from dmlviz.runs.frames import Frame
 from dmlviz.runs.projection_run import run_projection
-from dmlviz.runs.query_calibration import confidence
 from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.store import Runs, bundled_runs
@@ -34,7 +32,7 @@ from dmlviz.runs.training_run import train_and_record
 from dmlviz.storage.run_schema.events import LayoutEvent
 from dmlviz.training.events import Snapshot, Started
 from dmlviz.training.loop import MAX_CHECKPOINTS
-from dmlviz.workers.questions import occlusion
+from dmlviz.workers.questions import answer
 
 ANSWER, REFUSAL = TypeAdapter(QueryAnswer), TypeAdapter(QueryRefusal)
 SURE = Confidence(level="sure", title="Surely 4", sentence="", basis="")
@@ -45,8 +43,7 @@ def trained(here, monkeypatch):
     """A ready-made run with its net; what its worker does is done in this process."""
 
     def call(question, **_):
-        reply = handle_request(question)
-        return reply | {"confidence": confidence(question, reply, here.data)}
+        return answer(question | {"confidence": True}, here.data)
 
     monkeypatch.setattr(here.scheduler.inference_worker, "call", call)
     return next(run for run in Runs(bundled_runs()).list() if not run.info.get("fails"))
@@ -107,7 +104,7 @@ def test_an_answer_has_the_steps_the_places_and_only_if_asked_the_picture(ask, t
 
 
 def test_a_picture_and_a_test_image_have_the_parts_that_two_test_images_have(client, here, trained, monkeypatch):
-    monkeypatch.setattr(here.scheduler.inference_worker, "call", lambda question: occlusion(question, here.data))
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", lambda question: answer(question, here.data))
     address = f"/dmlviz/runs/{trained.id}/occlusion"
     between = client.get(f"{address}/333/7.json").json()
     assert client.post(f"{address}/7.json", content=file_of(load("digits").test.images[333])).json() == between

@@ -1,7 +1,5 @@
 """A drawing becomes a digit of 8 × 8 as scikit-learn's digits were made."""
 
-from base64 import b64encode
-
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
@@ -9,7 +7,7 @@ from PIL import Image, ImageDraw
 from dmlviz.data import load
 from dmlviz.data.digit_image import THIN, block_counts, deskew, edges, frame_digit
 from dmlviz.data.query_image import prepare
-from dmlviz.runs.embed import handle_request
+from dmlviz.runs.embed import embed_and_place
 from dmlviz.runs.store import Runs
 
 # Each figure as most people draw it, in strokes over a pad of 100 × 100: polygons and (box, from, to) arcs.
@@ -43,8 +41,7 @@ def drawing(figure: int, pen: int = 7, lean: float = 0.0) -> np.ndarray:
 def test_a_drawn_digit_lands_among_its_class_with_any_pen(pen, lean):
     run = next(run for run in Runs("/nowhere").list() if run.config.dataset == "digits" and not run.info.get("fails"))
     images = np.stack([prepare(drawing(figure, pen, lean), "digits").image for figure in FIGURES])
-    question = {"run": str(run.path), "views": [], "trajectory": False}
-    said = handle_request(question | {"images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)})
+    said = embed_and_place(run, images, views=[])
     votes = [
         np.bincount(
             [neighbor.label for neighbor in run.neighbors_of_point(np.asarray(embedding, np.float32), 10)]

@@ -93,14 +93,14 @@ def test_the_worker_command_needs_only_a_folder(runs, short):
 
 
 def test_a_query_is_embedded_by_every_checkpoint(runs, short):
-    from dmlviz.runs.embed import embed, trajectory
+    from dmlviz.runs.embed import embed, trajectory_of
 
     run = training(runs, short).begin()
     with worker(run.path) as process:
         assert told(process) == {"done": True}
     item = int(run.tracked_indices[7])
     images = load("digits").test.images[[item]]
-    went = trajectory(run, images)
+    went = trajectory_of(run, images)
     assert went["steps"] == run.checkpoint_steps
     assert len(went["steps"]) == 4
     for step, embedding, place in zip(went["steps"], went["embeddings"], went["places"], strict=True):

@@ -265,7 +265,7 @@ def test_a_map_is_as_good_as_that_of_dmlviz(name):
 @pytest.mark.parametrize(("kind", "name"), EVERY)
 def test_each_line_of_the_code_makes_something_of_eight_digits(kind, name):
     code = example(kind, name).code.splitlines()
-    made = json.loads(json.dumps(answer({"kind": kind, "name": name, "run": ""}, None), allow_nan=False))
+    made = json.loads(json.dumps(answer(None, kind, name, run="", step=0), allow_nan=False))
     assert len(made["images"]) == len(made["labels"]) == 8
     lines = {step["line"]: step for step in made["steps"]}
     last = made["steps"][-1]

@@ -21,7 +21,7 @@ CATALOGS = {"loss": LOSSES, "net": NETS, "metric": METRICS, "projection": PROJEC
 
 
 def draw(name, **values):
-    return answer({"name": name, "values": values}, None)
+    return answer(None, name, values)
 
 
 def points(name, series, **values):

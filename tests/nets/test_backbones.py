@@ -2,7 +2,6 @@
 
 import io
 import sys
-from base64 import b64encode
 
 import numpy as np
 import pyarrow
@@ -24,7 +23,7 @@ from dmlviz.nets import backbones, build
 from dmlviz.nets import features as features_module
 from dmlviz.nets.torchvision_operators import register_missing
 from dmlviz.runs.add_data import add_data
-from dmlviz.runs.embed import handle_request
+from dmlviz.runs.embed import embed_and_place
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
@@ -270,18 +269,14 @@ def test_a_head_learns_and_the_run_opens(run, added):
     assert DATASETS[added].features is not None
 
 
-def request_of(run, images):
-    return {"run": str(run.path), "images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)}
-
-
 def test_a_picture_of_the_data_set_gets_its_own_embedding_and_a_new_one_goes_through_the_backbone(run, folder):
     images = data.load(run.config.dataset, folder[0]).test.images[:3]
-    answer = handle_request(request_of(run, images) | {"trajectory": True})
+    answer = embed_and_place(run, images, trajectory=True)
     np.testing.assert_allclose(answer["embeddings"], run.embeddings[:3], atol=1e-5)
     assert len(answer["trajectory"]["embeddings"]) == len(run.checkpoint_steps)
     changed = images.copy()
     changed[:, 0, 0] ^= 1
-    near = handle_request(request_of(run, changed))["embeddings"]
+    near = embed_and_place(run, changed)["embeddings"]
     np.testing.assert_allclose(near, run.embeddings[:3], atol=0.05)
     assert not np.array_equal(near, answer["embeddings"])
 
@@ -296,7 +291,7 @@ def test_a_new_picture_without_the_weights_is_a_sentence(run, folder):
     try:
         image = np.full((1, 16, 16, 3), 7, np.uint8)
         with pytest.raises(UserError, match=rf"A new picture needs the file of weights {file.name}.*copy it"):
-            handle_request(request_of(run, image))
+            embed_and_place(run, image)
         with pytest.raises(UserError, match=rf"A new picture needs the file of weights {file.name}"):
             SearchService(run, None, folder[0])  # before it listens
     finally:

@@ -2,7 +2,6 @@
 
 import io
 import re
-from base64 import b64encode
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +28,7 @@ from dmlviz.nets.torchvision_operators import register_missing
 from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import check
-from dmlviz.runs.embed import embed, embed_untrained, handle_request, trained_net
+from dmlviz.runs.embed import embed, embed_and_place, embed_untrained, trained_net
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
@@ -90,10 +89,6 @@ def run(folder, tmp_path_factory):
     for _ in train_and_record(run, data_root=root):
         pass
     return Run(run.path)
-
-
-def request_of(run, images):
-    return {"run": str(run.path), "images": b64encode(images.tobytes()).decode(), "shape": list(images.shape)}
 
 
 @pytest.mark.parametrize("name", list(BACKBONES))
@@ -183,7 +178,7 @@ def test_a_run_keeps_what_was_trained_once_and_everything_embeds_with_it(run, da
     assert not list(check(run, thorough=True))
     images = dataset.test.images
     np.testing.assert_allclose(embed(run, images), run.embeddings, atol=1e-5)
-    answer = handle_request(request_of(run, images[:2]) | {"trajectory": True})
+    answer = embed_and_place(run, images[:2], trajectory=True)
     np.testing.assert_allclose(answer["embeddings"], run.embeddings[:2], atol=1e-5)
     assert answer["trajectory"]["steps"] == []
     with pytest.raises(UserError, match="keeps no weights of step 0: of a large net only the last are kept"):

@@ -6,7 +6,7 @@ from base64 import b64encode
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from PIL import Image
@@ -121,21 +121,20 @@ def projection_for(run: Run, step: int) -> LinearProjection:
     return default_projection(run.snapshot(steps[-1]), np.asarray(labels)[indices])
 
 
-def batch_sheet(question: dict[str, Any], data_root: Path) -> dict[str, str]:
+def batch_sheet(data_root: Path, run: str, step: int) -> dict[str, str]:
     """Return the sprite sheet of a batch's training images, with `COLUMNS` images per row, as a PNG in base 64.
 
     Raise UserError if the data set does not have these images.
     """
-    run = Run(question["run"])
-    file = io.BytesIO()
-    images = _pictures(run, run.batch(question["step"]), data_root)
+    file, asked = io.BytesIO(), Run(run)
+    images = _pictures(asked, asked.batch(step), data_root)
     Image.fromarray(tile(images, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
     return {"png": b64encode(file.getvalue()).decode()}
 
 
-def threshold(question: dict[str, Any], data_root: Path) -> dict[str, Any]:
+def threshold(data_root: Path, run: str, rate: float) -> dict[str, object]:
     """Return the threshold of a run for a rate of false accepts; raise UserError as `dmlviz.runs.thresholds`."""
-    return asdict(thresholds.threshold(Run(question["run"]), question["rate"], data_root))
+    return asdict(thresholds.threshold(Run(run), rate, data_root))
 
 
 def sheet_name(run: Run, step: int) -> str:

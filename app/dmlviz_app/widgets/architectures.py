@@ -2,7 +2,7 @@
 
 import json
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -42,7 +42,7 @@ def show_architecture(kind: str, name: str, **settings: int) -> None:
 @access(Rule.VISITOR)
 async def architecture(request: Request) -> Response:
     """Return an architecture as boxes and arrows."""
-    question: dict[str, Any] = {"ask": "architecture", **request.path_params}
+    question: dict[str, str | int] = {"ask": "architecture", **request.path_params}
     for name, text in request.query_params.items():
         if name not in SETTINGS or not text.isdecimal() or int(text) > MOST:
             raise UserError(
