@@ -39,7 +39,18 @@ from dmlviz.catalog.metrics import METRICS, MetricSpec
 from dmlviz.catalog.miners import MINERS, MinerSpec
 from dmlviz.catalog.nets import NETS, NetSpec
 from dmlviz.catalog.pair_thresholds import PairThresholds
-from dmlviz.catalog.parameters import OF_FILE, Catalog, LossSpec, Parameter, Spec, distance, margin, reduction, scale
+from dmlviz.catalog.parameters import (
+    OF_FILE,
+    Catalog,
+    Fields,
+    LossSpec,
+    Parameter,
+    Spec,
+    distance,
+    margin,
+    reduction,
+    scale,
+)
 from dmlviz.catalog.projections import PROJECTIONS, ProjectionSpec
 from dmlviz.errors import UserError
 from dmlviz.parts import PLUGGED
@@ -153,7 +164,7 @@ def sampler(
     """
     if tuple_kind not in ("", "pairs", "triplets"):
         raise UserError(f'A sampler makes "pairs", "triplets" or neither (""); got tuple_kind={tuple_kind!r}.')
-    kind: dict[str, Any] = {"by_class": by_class, "tuple_kind": tuple_kind}
+    kind: Fields = {"by_class": by_class, "tuple_kind": tuple_kind}
     return _declare(SAMPLERS, SamplerSpec, title=title, summary=summary, **kind, **fields)
 
 
@@ -229,7 +240,7 @@ def dataset(
 
     Example: docs/EXTENDING.md
     """
-    facts: dict[str, Any] = {"classes": tuple(classes), "size": size, "mean": mean, "std": std}
+    facts: Fields = {"classes": tuple(classes), "size": size, "mean": mean, "std": std}
     return _declare(DATASETS, DatasetSpec, title=title, summary=summary, **facts, **fields)
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from dmlviz import losses, miners
-from dmlviz.catalog.parameters import Parameter, brief
+from dmlviz.catalog.parameters import Fields, Parameter, brief
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.labels import read_labels
@@ -40,7 +40,7 @@ _LEARNER = (
 )
 
 
-def _checked(estimator: BaseEstimator, parameters: Iterable[Parameter]) -> dict[str, Any]:
+def _checked(estimator: BaseEstimator, parameters: Iterable[Parameter]) -> Fields:
     """Return the values of an estimator's parameters; raise UserError for a wrong one."""
     values = {each.name: getattr(estimator, each.name) for each in parameters}
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
@@ -106,7 +106,7 @@ class _Map(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def _params(self) -> dict[str, Any]:
+    def _params(self) -> Fields:
         raise NotImplementedError
 
 
@@ -150,7 +150,7 @@ class TSNE(_Map):
         self.metric = metric
         self.random_state = random_state
 
-    def _params(self) -> dict[str, Any]:
+    def _params(self) -> Fields:
         return {
             "perplexity": self.perplexity,
             "iterations": self.max_iter,
@@ -202,7 +202,7 @@ class UMAP(_Map):
         self.supervised = supervised
         self.random_state = random_state
 
-    def _params(self) -> dict[str, Any]:
+    def _params(self) -> Fields:
         return {
             "neighbors": self.n_neighbors,
             "min_dist": self.min_dist,

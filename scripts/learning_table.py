@@ -8,13 +8,14 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from measured import RESULTS, STEPS, TRAIN_IMAGES, Learned, Measured, raw_pixels, setup, untrained
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.parameters import Fields
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 
@@ -22,7 +23,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs/LEARNING.md"
 SEEDS = (0, 1, 2)
 
 # Settings that fail, kept to show that they do. On the sphere, or at the usual rate, hardest negatives do learn.
-LESSONS: dict[str, dict[str, Any]] = {
+LESSONS: dict[str, Fields] = {
     "contrastive_no_margin": {"loss": "contrastive_no_margin"},
     "tuple_hinge": {"loss": "tuple_hinge"},
     "triplet, cold and fast": {
@@ -55,7 +56,7 @@ class Row(NamedTuple):
 
 def rows(measured: Measured, only: Sequence[str]) -> Iterator[tuple[str, Row]]:
     """Return each loss's family and row; one seed of all losses comes before the next, for a first look early."""
-    asked: dict[str, dict[str, Any]] = {name: {"loss": name} for name in LOSSES if not LOSSES[name].caveat} | LESSONS
+    asked: dict[str, Fields] = {name: {"loss": name} for name in LOSSES if not LOSSES[name].caveat} | LESSONS
     configs = {name: setup(**fields) for name, fields in asked.items() if not only or name in only}
     for seed in SEEDS:
         for name, config in configs.items():

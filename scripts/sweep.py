@@ -19,7 +19,7 @@ import torch
 from measured import RESULTS, Learned, Measured, setup
 
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.parameters import LossSpec, parse_literal
+from dmlviz.catalog.parameters import Fields, LossSpec, parse_literal
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 
@@ -42,7 +42,7 @@ by `python scripts/sweep.py`; **bold** is what the loss recommends.
 class Tried(NamedTuple):
     """A setting, what it differs in from the recommended one, and what came of it."""
 
-    changes: dict[str, Any]
+    changes: Fields
     config: TrainConfig
     result: Learned
 
@@ -96,7 +96,7 @@ def choice(measured: Measured, loss: LossSpec, tried: Sequence[Tried]) -> str:
     return f"{verdict} {_named(best.changes)} ({ours:.4f} to {theirs:.4f})"
 
 
-def _tried(measured: Measured, loss: LossSpec, settings: Sequence[dict[str, Any]]) -> Iterator[Tried]:
+def _tried(measured: Measured, loss: LossSpec, settings: Sequence[Fields]) -> Iterator[Tried]:
     print(f"{loss.title}: P@1 on 10,000 held-out training images, seed 0")
     params = {parameter.name for parameter in loss.parameters}
     for changes in settings:
@@ -142,7 +142,7 @@ def _values(text: str) -> tuple[str, list[Any]]:
     return name, [words[value] if value in words else parse_literal(value) for value in values.split(",")]
 
 
-def _named(changes: dict[str, Any]) -> str:
+def _named(changes: Fields) -> str:
     return ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in changes.items()
     )

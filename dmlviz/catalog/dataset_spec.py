@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from pydantic import TypeAdapter
 
 from dmlviz.catalog.parameters import Spec
+from dmlviz.storage.run_schema.descriptions import DatasetDescription
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,12 +142,12 @@ class DatasetSpec(Spec):
         mine, theirs = ((spec.size, spec.channels, spec.of_points) for spec in (self, other))
         return mine == theirs and self.size > 0 and self.features is None and other.features is None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> DatasetDescription:
         """Return plain JSON types, for a data set that no catalog lists."""
         fields = asdict(self)
         if not self.of_points:  # any other of one's own is framed as its images are
             fields["framing"] = None
-        return {name: fields[name] for name in _DESCRIBED if fields[name] is not None}
+        return cast(DatasetDescription, {name: fields[name] for name in _DESCRIBED if fields[name] is not None})
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> Self:

@@ -11,6 +11,7 @@ from dmlviz.catalog.formula import read_formula
 from dmlviz.catalog.pair_thresholds import NEGLIGIBLE_LOGIT, Distance, PairThresholds, default_measure
 from dmlviz.catalog.parameters import (
     Catalog,
+    Fields,
     LossSpec,
     Parameter,
     Params,
@@ -53,7 +54,7 @@ def _circle(params: Params, weights: Weights) -> PairThresholds:
     return PairThresholds("cosine", max(0.0, 1 - 2 * m), m, 0.5, 1 - m, is_hinge=False)
 
 
-def _soft(measure: Distance | None, sharpness: Callable[[Params], float] = lambda params: 1) -> dict[str, Any]:
+def _soft(measure: Distance | None, sharpness: Callable[[Params], float] = lambda params: 1) -> Fields:
     """Return the thresholds of a loss whose terms fade, `sharpness` times as fast as a logistic."""
 
     def thresholds(params: Params, weights: Weights) -> PairThresholds:
@@ -72,7 +73,7 @@ def _batch_hard_term(params: Params) -> str:
     return rf"\log\big(1 + e^{{{gap}}}\big)" if params["margin"] == "soft" else rf"\big[<m> + {gap}\big]_+"
 
 
-def _softmax(score: str, *, after: str = "", note: str = "", **fields: Any) -> dict[str, Any]:
+def _softmax(score: str, *, after: str = "", note: str = "", **fields: Any) -> Fields:
     term = rf"z_y = {score},\quad {_ENTROPY}{after}"
     return {
         "term": lambda params: "" if params.get("label_smoothing") else term,
@@ -105,7 +106,7 @@ def _no_margin(params: Params) -> tuple[float, float, float]:
 
 _ANGLE_NOTE = r" θ is <\theta_y°> and m <m°>: ψ(θ) = cos(θ + m), but cos θ − m sin m where θ + m > 180°."
 
-_CODE: dict[str, dict[str, Any]] = {
+_CODE: dict[str, Fields] = {
     "contrastive": {"thresholds": _between_margins},
     "contrastive_linear": {"thresholds": _between_margins},
     "contrastive_double": {
@@ -176,7 +177,7 @@ class LossChoice(Parameter):
 
     losses: Catalog[LossSpec]
 
-    def check(self, owner: str, value: Any) -> str | dict[str, Any]:
+    def check(self, owner: str, value: Any) -> str | Fields:
         """Return the name, with all parameters where one differs from its default; raise UserError for a wrong one."""
         name, params = self.split(value)
         if not isinstance(name, str):
@@ -188,7 +189,7 @@ class LossChoice(Parameter):
         return name if complete == declaration.with_defaults({}) else {"name": name, **complete}
 
     @staticmethod
-    def split(value: Any) -> tuple[Any, dict[str, Any]]:
+    def split(value: Any) -> tuple[Any, Fields]:
         """Return the name and the parameters that were given with it."""
         value = parse_literal(value)
         if not isinstance(value, Mapping):
@@ -202,7 +203,7 @@ class WeightedSumSpec(LossSpec):
 
     losses: Catalog[LossSpec]
 
-    def parts(self, params: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+    def parts(self, params: Mapping[str, Any]) -> dict[str, tuple[str, Fields]]:
         """Return name and parameters of the two losses, with the defaults filled in."""
         values = self.with_defaults(params)
         choices = {side: LossChoice.split(values[side]) for side in ("a", "b")}

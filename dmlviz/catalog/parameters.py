@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import ConfigDict, TypeAdapter
@@ -25,6 +25,9 @@ from dmlviz.catalog import class_scores
 from dmlviz.catalog.formula import Of, read_formula
 from dmlviz.catalog.pair_thresholds import PairThresholds, default_thresholds
 from dmlviz.errors import UnknownNameError, UserError
+
+Params: TypeAlias = Mapping[str, Any]  # values of parameters by name
+Fields: TypeAlias = dict[str, Any]  # values of parameters, or of the fields of a config, by name, in types of JSON
 
 NONE = "none"  # None on the command line and in a URL
 LONGEST = 2000  # characters of a text that may spell a value
@@ -93,7 +96,7 @@ class VectorParameter(Parameter):
     @property
     def each(self) -> Parameter:
         """Any one of the numbers."""
-        limits: dict[str, Any] = {"minimum": self.minimum, "maximum": self.maximum, "step": self.step}
+        limits: Fields = {"minimum": self.minimum, "maximum": self.maximum, "step": self.step}
         return Parameter(name=self.name, kind=float, default=0.0, help=self.help, **limits)
 
     def check(self, owner: str, value: Any) -> list[float]:
@@ -176,7 +179,7 @@ class Spec:
 
     __pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
-    def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(self, values: Mapping[str, Any]) -> Fields:
         """Return every parameter with its value, defaults filled in; raise UserError for a wrong one."""
         by_name = {parameter.name: parameter for parameter in self.parameters}
         for name in values:
@@ -190,7 +193,6 @@ class Spec:
         return {name: v for name, v in all_values.items() if name not in optional or v != optional[name]}
 
 
-Params = Mapping[str, Any]
 Weights = Mapping[str, np.ndarray]
 ClassScores = Callable[[np.ndarray, np.ndarray, Sequence[int], Params, Weights], np.ndarray]
 
@@ -258,11 +260,11 @@ class LossSpec(Spec):
         """Return whether it compares images of a batch with each other, so that one class alone teaches nothing."""
         return not (self.needs_classes and not self.tuple_kinds)
 
-    def recommended_in(self, embedding_dim: int) -> dict[str, Any]:
+    def recommended_in(self, embedding_dim: int) -> Fields:
         """Return the recommended values of TrainConfig fields for an embedding of so many dimensions."""
         return {**self.recommended, **self.in_dimensions.get(embedding_dim, {})}
 
-    def params_in(self, embedding_dim: int) -> dict[str, Any]:
+    def params_in(self, embedding_dim: int) -> Fields:
         """Return every parameter, at its default where it is not given, in so many dimensions."""
         return self.with_defaults(self.recommended_in(embedding_dim).get("loss_params", {}))
 
@@ -270,7 +272,7 @@ class LossSpec(Spec):
         """Return what holds with these parameters; only a loss made of other losses changes with them."""
         return self
 
-    def parts(self, params: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+    def parts(self, params: Mapping[str, Any]) -> dict[str, tuple[str, Fields]]:
         """Return name and parameters of each loss that this one is made of, by side ("a", "b"); empty for most."""
         return {}
 
@@ -297,7 +299,7 @@ def parameter(name: str, *, like: str = "", **fields: Any) -> Parameter:
     """
     fields = (TABLES["parameter"][like] if like else {}) | fields
     kind = _KINDS[fields.pop("kind", type(fields["default"]).__name__)]
-    frozen: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    frozen: Fields = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
     return (FormulaParameter if "of" in frozen else Parameter)(name=name, kind=kind, **frozen)
 
 

@@ -4,12 +4,8 @@ A check of parameters takes them and the dimensions of the map. A check of point
 the dimensions of the embedding. Each raises UserError.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
+from dmlviz.catalog.parameters import Params
 from dmlviz.errors import UserError
-
-Params = Mapping[str, Any]
 
 MAX_EXACT = 5_000  # points; scikit-learn keeps several float64 matrices of all pairs in memory
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from typing_extensions import TypedDict
 
 from dmlviz.catalog import projection_checks as checks
-from dmlviz.catalog.parameters import Catalog, Params, Spec, specs
+from dmlviz.catalog.parameters import Catalog, Fields, Params, Spec, specs
 from dmlviz.errors import UserError
 
 
@@ -82,7 +82,7 @@ PROJECTIONS = Catalog(
 )
 
 
-def _by_method(table: str, **code: dict[str, Any]) -> dict[str, ProjectionSpec]:
+def _by_method(table: str, **code: Fields) -> dict[str, ProjectionSpec]:
     cautions = {method: {"caution": PROJECTIONS[method].caution} | fields for method, fields in code.items()}
     return dict(zip(cautions, specs(ProjectionSpec, table, cautions), strict=True))
 

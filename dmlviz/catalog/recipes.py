@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS, may_not_mirror
-from dmlviz.catalog.parameters import Catalog, Spec, specs
+from dmlviz.catalog.parameters import Catalog, Fields, Spec, specs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class RecipeSpec(Spec):
     measured: str = ""
     losses: Sequence[str] = ()
 
-    def fields(self, dataset: str) -> dict[str, Any]:
+    def fields(self, dataset: str) -> Fields:
         """Return the fields of a `TrainConfig` for a data set, which is mirrored only where that makes sense."""
         dataset = self.dataset or dataset
         fields = {"dataset": dataset, **self.settings}

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.parameters import Fields
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.cli import RunsFolder, complete_run, single_command_app, stop_on_interrupt
 from dmlviz.cli.options import add_config_options
@@ -33,7 +34,7 @@ app = single_command_app()
 
 
 def project(
-    settings: dict[str, Any],
+    settings: Fields,
     source: Annotated[
         str,
         typer.Argument(

@@ -5,12 +5,13 @@ import secrets
 import sys
 import threading
 import webbrowser
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 from dmlviz_app.server.settings import ANY_ADDRESS, LOOPBACK, Settings, variable
 
+from dmlviz.catalog.parameters import Fields
 from dmlviz.cli import single_command_app
 from dmlviz.cli.options import add_config_options
 from dmlviz.network import check_port_free, network_address
@@ -23,7 +24,7 @@ PANELS = {
 
 
 def serve(
-    settings: dict[str, Any],
+    settings: Fields,
     page: Annotated[str, typer.Option(hidden=True, help="page to open, as a query: ?run=ID")] = "",
 ) -> None:
     """Open the app: watch runs, train, draw a digit and see where it lands. Press Ctrl-C to stop."""

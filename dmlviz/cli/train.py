@@ -17,7 +17,7 @@ from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.metrics import metric_title
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Catalog
+from dmlviz.catalog.parameters import Catalog, Fields
 from dmlviz.cli import NUM_PROGRESS_LINES, DataFolder, RunsFolder, single_command_app, stop_on_interrupt
 from dmlviz.cli.options import add_config_options
 from dmlviz.cli.project import map_summary
@@ -56,7 +56,7 @@ STOPPING = "Stopping: final evaluation … Press Ctrl-C again to quit immediatel
 
 
 def train(
-    settings: dict[str, Any],
+    settings: Fields,
     runs: RunsFolder = None,
     data: DataFolder = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="title of the run")] = None,
@@ -163,7 +163,7 @@ def _load(name: str, root: Any, console: Console) -> Any:
         )
 
 
-def _latest(settings: dict[str, Any], root: Path) -> str:
+def _latest(settings: Fields, root: Path) -> str:
     """Return the revision of the corrections so far of the data set that the settings name."""
     dataset = settings.get("dataset", TrainConfig.model_fields["dataset"].default)
     revision = load_corrections(root, dataset).freeze(root)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from dmlviz.catalog.parameters import brief
+from dmlviz.catalog.parameters import Fields, brief
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.storage.text import one_line
 
@@ -50,7 +50,7 @@ class Config(BaseModel):
         """Return every field, defaults included, as one canonical line of JSON; but see `optional_settings`."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Return what `to_json` writes."""
         fields = self.model_dump(mode="json")
         unset = {

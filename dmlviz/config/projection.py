@@ -4,11 +4,12 @@ import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from hashlib import sha256
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from dmlviz.catalog.parameters import Fields
 from dmlviz.catalog.projection_checks import axes as projection_axes
 from dmlviz.catalog.projections import PROJECTIONS, Engine, ProjectionSpec, declaration
 from dmlviz.config.base import Config
@@ -62,7 +63,7 @@ class ProjectionConfig(Config):
         default="dmlviz",
         description="implementation of t-SNE and UMAP: dmlviz, the reference (scikit-learn, umap-learn), or torchdr",
     )
-    params: dict[str, Any] = Field(default_factory=dict, description="parameters of the method")
+    params: Fields = Field(default_factory=dict, description="parameters of the method")
     dims: Literal[2, 3] = Field(default=2, description="dimensions of the projection")
     seed: int = Field(default=0, ge=0, lt=2**31, description="random seed")
     step: int | None = Field(
@@ -77,9 +78,9 @@ class ProjectionConfig(Config):
     )
 
     @model_serializer(mode="wrap")
-    def _omit_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _omit_defaults(self, write: SerializerFunctionWrapHandler) -> Fields:
         """Omit what was added later, where it is as before: IDs are older."""
-        content: dict[str, Any] = write(self)
+        content: Fields = write(self)
         if self.engine == "dmlviz":
             del content["engine"]
         if content["params"].get("attraction") == 1:
@@ -150,7 +151,7 @@ class ProjectionConfig(Config):
             >>> ours.by("reference").params["neighbors"]
             30
         """
-        params: dict[str, Any] = {}
+        params: Fields = {}
         for parameter in declaration(self.method, engine).parameters:
             if parameter.name in self.params and parameter.name != "iterations":
                 try:

@@ -9,7 +9,7 @@ from dmlviz.catalog.backbones import blocks_of
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
-from dmlviz.catalog.parameters import Spec, brief
+from dmlviz.catalog.parameters import Fields, Spec, brief
 from dmlviz.config.training_fields import TrainFields
 from dmlviz.errors import UserError
 
@@ -41,7 +41,7 @@ class Rule:
             )
 
 
-class _Of(dict[str, Any]):
+class _Of(Fields):
     """What a sentence may name: all that a config has."""
 
     def __init__(self, config: TrainFields) -> None:
@@ -54,7 +54,7 @@ class _Of(dict[str, Any]):
 
 def give_way(
     settings: Mapping[str, Any], changed: Collection[str], resolve: Callable[[Mapping[str, Any]], TrainFields]
-) -> dict[str, Any]:
+) -> Fields:
     """Return the settings without those that do not go with the ones that were changed, which stay.
 
     Args:

@@ -11,7 +11,7 @@ from dmlviz.catalog.datasets import DATASETS, SAMPLERS, usual_strengths
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, nets_for
-from dmlviz.catalog.parameters import Catalog
+from dmlviz.catalog.parameters import Catalog, Fields
 from dmlviz.config.rules import RULES, give_way
 from dmlviz.config.training_fields import TrainFields
 
@@ -63,7 +63,7 @@ def cost_note(config: TrainFields) -> str:
 
 
 # Defaults of a training without labels: found by measuring, see docs/WITHOUT_LABELS.md.
-WITHOUT_LABELS: dict[str, Any] = {
+WITHOUT_LABELS: Fields = {
     "sampler": "shuffled",
     "batch_size": 256,
     "views": 2,
@@ -193,7 +193,7 @@ class TrainConfig(TrainFields):
         return cls._with_recommended(fields) if isinstance(fields, Mapping) else fields
 
     @classmethod
-    def _with_recommended(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_recommended(cls, fields: Mapping[str, Any]) -> Fields:
         params = fields.get("loss_params")
         loss = LOSSES[fields.get("loss", cls.model_fields["loss"].default)]
         loss = loss.for_params(params) if isinstance(params, Mapping) else loss

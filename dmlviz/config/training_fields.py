@@ -9,7 +9,7 @@ from pydantic_core import PydanticKnownError
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS, SAMPLERS, SamplerSpec, check_strengths
 from dmlviz.catalog.losses import LOSSES
-from dmlviz.catalog.parameters import LossSpec
+from dmlviz.catalog.parameters import Fields, LossSpec
 from dmlviz.config.base import Config
 
 MAX_IMAGES = 10_000_000  # more than any data set has
@@ -106,14 +106,14 @@ class TrainFields(Config):
     )
 
     loss: str = Field(default="nt_xent", description="loss function")
-    loss_params: dict[str, Any] = Field(default_factory=dict, description="loss parameters")
+    loss_params: Fields = Field(default_factory=dict, description="loss parameters")
     second_labels: str = Field(
         default="",
         pattern="^[a-z_]{0,40}$",
         description="labels that the second loss of a sum sees, e.g. model of identities (default: the classes)",
     )
     miner: str | None = Field(default=None, description="miner (default: all pairs or triplets of the batch)")
-    miner_params: dict[str, Any] = Field(default_factory=dict, description="miner parameters")
+    miner_params: Fields = Field(default_factory=dict, description="miner parameters")
 
     memory: int = Field(
         default=0,
@@ -214,7 +214,7 @@ class TrainFields(Config):
         return replace(spec, tuple_kinds=LOSSES[self.class_losses["a"][0]].tuple_kinds)
 
     @property
-    def class_losses(self) -> dict[str, tuple[str, dict[str, Any]]]:
+    def class_losses(self) -> dict[str, tuple[str, Fields]]:
         """Name and parameters of the losses of a sum that see the classes, by side; empty for a loss that is no sum."""
         parts = LOSSES[self.loss].parts(self.loss_params)
         return {side: part for side, part in parts.items() if side == "a" or not self.second_labels}

@@ -5,13 +5,13 @@ import json
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import Spec
+from dmlviz.catalog.parameters import Fields, Spec
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config.fields import shape_of
 from dmlviz.export.contents import RunExport
@@ -76,7 +76,7 @@ def quality_note(export: RunExport, left_out: int) -> str:
     return " ".join([*parts, f"Run {export.run.id} of dmlviz, {export.run.created:%Y-%m-%d}."])
 
 
-def _with_params(choice: Spec, params: dict[str, Any]) -> str:
+def _with_params(choice: Spec, params: Fields) -> str:
     """Return the title with all parameters that differ from their defaults."""
     defaults = choice.with_defaults({})
     changed = [f"{name.replace('_', ' ')} {value}" for name, value in params.items() if value != defaults.get(name)]

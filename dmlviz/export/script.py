@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import IO, Any, TypeVar
 
-from dmlviz.catalog.parameters import NONE, flag
+from dmlviz.catalog.parameters import NONE, Fields, flag
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import Config
 from dmlviz.errors import UserError
@@ -16,7 +16,7 @@ C = TypeVar("C", bound=Config)
 LINE = 100
 
 
-def minimal_overrides(config: Config) -> dict[str, Any]:
+def minimal_overrides(config: Config) -> Fields:
     """Return the fewest fields from which `type(config)(**fields)` is the same config.
 
     Examples:
@@ -36,7 +36,7 @@ def minimal_overrides(config: Config) -> dict[str, Any]:
     return overrides
 
 
-def _drop_field(kind: type[Config], fields: dict[str, Any], name: str, id: str) -> dict[str, Any]:
+def _drop_field(kind: type[Config], fields: Fields, name: str, id: str) -> Fields:
     fewer = {key: value for key, value in fields.items() if key != name}
     return fewer if _resolves_to(kind, fewer, id) else fields
 

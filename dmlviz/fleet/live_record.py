@@ -13,7 +13,7 @@ from dmlviz.runs.archive import unpacked_run
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir
 from dmlviz.runs.files import file_named
 from dmlviz.runs.run import Run
-from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_json
+from dmlviz.storage.files import atomic_write, ensure_dir
 
 R = TypeVar("R", bound=EventLogDir)
 
@@ -94,9 +94,8 @@ class LiveRun(LiveRecord[Run]):
     last_events = LAST_EVENTS
 
     def update_info(self, **fields: Any) -> None:
-        """Write fields into run.json; its title may be new."""
-        self.record.info = (read_json(self.record.path / "run.json") or self.record.info) | fields
-        write_json(self.record.path / "run.json", self.record.info)
+        """Write fields into run.json."""
+        self.record.update_info(**fields)
 
     def finish(self, archive: bytes) -> None:
         """See `LiveRecord`."""
@@ -111,7 +110,7 @@ class LiveRun(LiveRecord[Run]):
                 if path.is_file() and str(name) not in ("run.json", EVENTS_FILE):
                     os.replace(path, ensure_dir((run.path / name).parent) / name.name)
             names = ("device", "threads", "timings")
-            self.update_info(**{name: whole.info[name] for name in names if name in whole.info})
+            self.update_info(**{name: value for name, value in whole.info.items() if name in names})
             self._finish_log(whole.log.lines())
 
     def _write_file(self, name: str, content: bytes) -> None:

@@ -8,12 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from dmlviz.errors import BusyError, UserError
 from dmlviz.jobs.job import Job, JobListener, JobReport
 from dmlviz.jobs.order import Lane
-from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, WorkerEvent
+from dmlviz.jobs.placement import EventQueue, Fleet, JobWorker, Message, WorkerEvent
 from dmlviz.jobs.pool import RpcWorker, WorkerPool
 from dmlviz.runs.store import Runs
 
@@ -221,7 +220,7 @@ class Dispatcher:
             except Exception:  # of one job, as when no process can be started; the others go on
                 log.exception("a job's worker could not be dealt with")
 
-    def _on_message(self, worker: JobWorker, message: dict[str, Any]) -> None:
+    def _on_message(self, worker: JobWorker, message: Message) -> None:
         if message.get("ready") and self._inference is not None:
             with contextlib.suppress(UserError):  # closing down
                 self._inference.start()  # not before: two that import at once are both late

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, NotRequired, Self, TypeAlias
 
 from typing_extensions import TypedDict, TypeVar
 
+from dmlviz.catalog.parameters import Fields
 from dmlviz.errors import DamagedFileError
 from dmlviz.jobs.job_events import (
     ANSWER_EVENT,
@@ -44,7 +45,7 @@ class TrainOrder(TypedDict):
     """
 
     kind: Literal["train"]
-    config: dict[str, Any]
+    config: Fields
     room: NotRequired[int]
     beside: NotRequired[list[str]]
 
@@ -65,7 +66,7 @@ class TrialOrder(TypedDict):
 
     kind: Literal["trial"]
     lab: str
-    trial: dict[str, Any]
+    trial: Fields
     room: NotRequired[int]
 
 
@@ -99,7 +100,7 @@ class AnswerOrder(TypedDict):
     kind: Literal["answer"]
     ask: str
     about: str
-    arguments: dict[str, Any]
+    arguments: Fields
 
 
 OrderContent: TypeAlias = TrainOrder | ProjectOrder | TrialOrder | FeaturesOrder | CleanOrder | AnswerOrder

@@ -9,6 +9,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.jobs.order import Order
 from dmlviz.runs.run import EventLogDir
 
+Message: TypeAlias = dict[str, Any]  # to a worker or from it: an object in JSON
+
 
 class JobWorker(Protocol):
     """Does one job. Its messages, and at last its end, go into an `EventQueue`."""
@@ -38,7 +40,7 @@ class WorkerEvent(NamedTuple):
     """
 
     worker: JobWorker
-    message: dict[str, Any] | None
+    message: Message | None
     why: str = ""
     lost: bool = False
 

@@ -9,12 +9,12 @@ from base64 import b64encode
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
 from dmlviz.errors import UserError
-from dmlviz.jobs.placement import EventQueue, JobWorker
+from dmlviz.jobs.placement import EventQueue, JobWorker, Message
 from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 from dmlviz.runs.answers import EmbeddedImages
 from dmlviz.runs.run import Run
@@ -84,7 +84,7 @@ class WorkerPool:
             self.idle_worker.kill()
             self.idle_worker.join(5)
 
-    def _request(self, folder: Path) -> dict[str, Any]:
+    def _request(self, folder: Path) -> Message:
         data_root = str(Path(self._data_root).resolve()) if self._data_root else None
         return {"folder": str(folder.resolve()), "data": data_root}
 
@@ -100,7 +100,7 @@ class RpcWorker:
         self._lock = threading.Lock()
         self._events: EventQueue = queue.SimpleQueue()
         self._worker: WorkerProcess | None = None
-        self._asked: dict[str, Future[dict[str, Any]]] = {}  # by question; see `call`
+        self._asked: dict[str, Future[Message]] = {}  # by question; see `call`
         self._is_closed = False
 
     def start(self) -> None:
@@ -111,12 +111,12 @@ class RpcWorker:
             finally:
                 self._lock.release()
 
-    def call(self, question: dict[str, Any], timeout: float = ANSWER_TIMEOUT_S) -> dict[str, Any]:
+    def call(self, question: Message, timeout: float = ANSWER_TIMEOUT_S) -> Message:
         """Return its answer; raise UserError when it reports an error, ends, or is silent for `timeout` seconds.
 
         Equal questions that wait at the same time are answered once.
         """
-        mine: Future[dict[str, Any]] = Future()
+        mine: Future[Message] = Future()
         key = json.dumps(question, sort_keys=True)
         shared = self._asked.setdefault(key, mine)
         if shared is mine:
@@ -128,7 +128,7 @@ class RpcWorker:
                 del self._asked[key]
         return shared.result()
 
-    def _ask(self, question: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def _ask(self, question: Message, timeout: float) -> Message:
         with self._lock:
             worker = self._ensure_started()
             try:
@@ -157,7 +157,7 @@ class RpcWorker:
             self._worker = WorkerProcess(self._arguments, self._events)
         return self._worker
 
-    def _receive(self, timeout: float) -> dict[str, Any]:
+    def _receive(self, timeout: float) -> Message:
         while True:
             event = self._events.get(timeout=timeout)
             assert event is not None

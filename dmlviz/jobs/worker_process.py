@@ -7,10 +7,9 @@ import signal
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
 
 from dmlviz.jobs import fork_client
-from dmlviz.jobs.placement import EventQueue, WorkerEvent
+from dmlviz.jobs.placement import EventQueue, Message, WorkerEvent
 from dmlviz.process_setup import ask_to_stop_by_signal
 
 KILLED = "The worker was killed (signal 9): most likely out of memory."
@@ -49,7 +48,7 @@ class WorkerProcess:
         """Return whether the process still runs."""
         return self._process.poll() is None
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: Message) -> None:
         """Write one line of JSON to it; raise BrokenPipeError when it has ended."""
         assert self._process.stdin is not None
         try:

@@ -11,7 +11,7 @@ from torch.nn.functional import conv2d, cross_entropy
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.nets import NETS
-from dmlviz.catalog.parameters import describe_unknown
+from dmlviz.catalog.parameters import Fields, describe_unknown
 from dmlviz.errors import UserError
 from dmlviz.labs import patches, two_domains
 from dmlviz.labs.patches.measure import build_patch_net
@@ -190,7 +190,7 @@ def loss_flow(name: str) -> tuple[nn.Module, Sequence[str]]:
     Every loss has one: of a pair, a triplet, or an image and class weights, with the net of lectures on digits.
     """
     spec = LOSSES[name]
-    params: dict[str, Any] = {"a": "contrastive", "b": "triplet"} if spec.parts(spec.with_defaults({})) else {}
+    params: Fields = {"a": "contrastive", "b": "triplet"} if spec.parts(spec.with_defaults({})) else {}
     loss = build_loss(name, embedding_dim=DIM, num_classes=CLASSES, **params)
     if name in _FLOWS:
         return _FLOWS[name](loss)

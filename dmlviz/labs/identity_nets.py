@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dmlviz.catalog.parameters import Fields
 from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.statistics import mean_row
 from dmlviz.studies.trial import Trial, TrialResult
@@ -65,7 +66,7 @@ NETS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 SECONDS_PER_STEP = 0.009  # processor seconds of one core
 
 
-def fields_of(net: str, **changes: Any) -> dict[str, Any]:
+def fields_of(net: str, **changes: Any) -> Fields:
     """Return the fields of the TrainConfig of a net, as plain JSON types; {} for the images as they are."""
     fields = NETS[net][1]
     if not fields:

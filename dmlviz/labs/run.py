@@ -12,7 +12,7 @@ from dmlviz.jobs.job_events import TrialFinished, TrialProgress
 from dmlviz.jobs.job_record import TrialRecord, Work
 from dmlviz.labs.lab_study import check_dataset
 from dmlviz.labs.registry import LABS
-from dmlviz.studies.trial import Measurement, Size, Trial, TrialContext, TrialResult
+from dmlviz.studies.trial import Measurement, Size, Trial, TrialContext, TrialResult, Values
 
 
 def run_trial(work: Work) -> None:
@@ -23,7 +23,7 @@ def run_trial(work: Work) -> None:
     """
     record = TrialRecord(work.folder)
     order = record.order
-    values: dict[str, Any] = {}  # the last ones that were reported
+    values: Values = {}  # the last ones that were reported
 
     def report(share: float, **new: Any) -> None:
         nonlocal values

@@ -14,7 +14,7 @@ from dmlviz.data import Dataset
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.labs.kept_arrays import NET
 from dmlviz.storage.arrays import read_arrays
-from dmlviz.studies.trial import TrialContext, TrialStoppedError
+from dmlviz.studies.trial import TrialContext, TrialStoppedError, Values
 from dmlviz.training.events import Event, Failed, Finished, Snapshot, Stopping
 from dmlviz.training.loop import train
 from dmlviz.training.trainer import Trainer
@@ -24,7 +24,7 @@ def train_to_the_end(
     config: TrainConfig,
     data: Dataset,
     context: TrialContext,
-    on_snapshot: Callable[[Snapshot], dict[str, Any]] = lambda snapshot: {},
+    on_snapshot: Callable[[Snapshot], Values] = lambda snapshot: {},
     on_event: Callable[[Event], object] = lambda event: None,
     share: tuple[float, float] = (0.0, 1.0),
 ) -> Finished:
@@ -58,9 +58,7 @@ def train_to_the_end(
 
 def keep_net(net: nn.Module, folder: Path) -> None:
     """Write the weights of a net into a trial's folder, in 16 bits, shared ones once: a playground needs no more."""
-    weights: dict[str, Any] = {
-        name: weight.detach().numpy().astype(np.float16) for name, weight in net.named_parameters()
-    }
+    weights: Values = {name: weight.detach().numpy().astype(np.float16) for name, weight in net.named_parameters()}
     np.savez_compressed(folder / NET, **weights)
 
 

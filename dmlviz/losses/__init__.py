@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.parameters import Fields
 from dmlviz.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def build(
         tensor(0.2000)
     """
     declaration = LOSSES[name]
-    sizes: dict[str, Any] = {"embedding_dim": embedding_dim, "num_classes": num_classes, "seed": seed}
+    sizes: Fields = {"embedding_dim": embedding_dim, "num_classes": num_classes, "seed": seed}
     rebuild = partial(build, name, num_second_classes=num_second_classes, **sizes, **params)
     unreduced = params.get("reduction") == "none" and any(p.name == "reduction" for p in declaration.parameters)
     if unreduced:

@@ -2,9 +2,11 @@
 
 import json
 import struct
-from typing import IO, Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import IO, Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
+
+from dmlviz.storage.run_schema.descriptions import DatasetDescription
 
 _LENGTH = struct.Struct("<I")
 
@@ -16,7 +18,7 @@ class PlanMessage(TypedDict):
     runs: str
     title: str
     recording: str
-    dataset: dict[str, Any]
+    dataset: DatasetDescription
     steps: int | None
     projection: str | None
 

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import MAX_CURVE_POINTS, RunRecorder, StepAverager
 from dmlviz.runs.store import Runs
+from dmlviz.storage.run_schema.descriptions import DatasetDescription
 from dmlviz.training.events import Embedded, Finished, Snapshot, Started, Step, Stopped
 
 MAX_TRACKED = 10_000  # images in snapshots: more are scored and shown at the end
@@ -41,7 +42,7 @@ class RunPlan:
     runs: Path
     title: str
     recording: str
-    dataset: dict[str, Any]
+    dataset: DatasetDescription
     steps: int | None = None
     projection: ProjectionConfig | None = None
 

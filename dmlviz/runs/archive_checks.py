@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.config import ProjectionConfig, TrainConfig
@@ -16,6 +17,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.damage import check
 from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.run import EventLogDir, Run
+from dmlviz.runs.run_info import Info
 from dmlviz.runs.store import run_id
 from dmlviz.storage.files import write_json
 from dmlviz.storage.run_schema.descriptions import METRICS, PROJECTION, RUN
@@ -115,7 +117,7 @@ def _check_columns(run: Run) -> None:
 _UNFIT_IN_COLUMNS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{fffe}\x{ffff}]"
 
 
-def _validate_config(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
+def _validate_config(path: Path, schema: TypeAdapter[Info]) -> Info:
     """Read run.json or projection.json, and register the custom data set that a run describes."""
     content = read(OBJECT, path)
     if content.get("version") != 1:
@@ -123,14 +125,15 @@ def _validate_config(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
             "it was created by an incompatible version of dmlviz; export the run again with this version"
         )
     _check_texts(path, content)
-    info: dict[str, Any] = read(schema, path)
-    dataset = info.get("dataset")
-    if dataset is None:
+    info = read(schema, path)
+    described: Any = info  # a projection has no data set
+    if "dataset" not in info:
         return info
+    dataset = described["dataset"]
     if dataset["name"] != info["config"].get("dataset"):
         raise DamagedFileError(path, "it describes a different data set than the config names")
     DATASETS.register(dataset)
-    spec = DATASETS[dataset["name"]]
+    spec: DatasetSpec = DATASETS[dataset["name"]]
     if [*spec.classes] != dataset["classes"] or (spec.size, spec.channels) != (dataset["size"], dataset["channels"]):
         raise invalid_export(f"its description of {spec.title} differs from the data set on this machine")
     return info

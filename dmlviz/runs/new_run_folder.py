@@ -4,8 +4,8 @@ import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dmlviz.errors import DiskFullError, UserError
 from dmlviz.storage.disk_space import new_folder
@@ -14,7 +14,7 @@ from dmlviz.storage.files import ensure_dir, write_json
 OLD_PREFIX = ".old-"  # of folders that hold what is replaced or deleted
 
 
-def new_run_folder(path: Path, name: str, info: dict[str, Any]) -> Path:
+def new_run_folder(path: Path, name: str, info: Mapping[str, object]) -> Path:
     """Create a folder, replacing an existing one: readers see the old or the new one, never a mixture.
 
     Old frames are kept: their URLs are hashes of their content, and a page may still request them. So is the gallery.
@@ -33,7 +33,7 @@ def new_run_folder(path: Path, name: str, info: dict[str, Any]) -> Path:
         ) from None
 
 
-def _replace_run_folder(path: Path, name: str, info: dict[str, Any]) -> Path:
+def _replace_run_folder(path: Path, name: str, info: Mapping[str, object]) -> Path:
     with new_folder(path.parent) as new:
         ensure_dir(new / "frames")
         for file in (*path.glob("frames/*.i16"), *path.glob("gallery/[!.]*")):

@@ -11,16 +11,19 @@ from dmlviz.config import Config
 from dmlviz.errors import MISSING, DamagedFileError, UnknownNameError, UserError
 from dmlviz.runs.event_log_dir import MissingPluginError, UnreadableRunError
 from dmlviz.storage.files import is_run_id
+from dmlviz.storage.run_schema.descriptions import ProjectionDescription, RunDescription
 from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import one_line
 
 C = TypeVar("C", bound=Config)
+Info = TypeVar("Info", RunDescription, ProjectionDescription)
 
 
-def read_info(path: Path, schema: TypeAdapter[Any]) -> dict[str, Any]:
+def read_info(path: Path, schema: TypeAdapter[Info]) -> Info:
     """Return a copy of the parsed file, cached until the file changes."""
     parse = _parse.__wrapped__ if DATASETS.is_apart else _parse
-    return dict(parse(path, schema, _stamp(path)))
+    info: Info = parse(path, schema, _stamp(path))
+    return info.copy()
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
@@ -33,9 +36,9 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _parse(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> dict[str, Any]:
+def _parse(path: Path, schema: TypeAdapter[Info], stamp: tuple[int, int, int]) -> Info:
     try:
-        info: dict[str, Any] = read(schema, path)
+        info = read(schema, path)
     except FileNotFoundError:
         raise UnreadableRunError(path, MISSING) from None
     except DamagedFileError as error:
@@ -45,7 +48,7 @@ def _parse(path: Path, schema: TypeAdapter[Any], stamp: tuple[int, int, int]) ->
     return info
 
 
-def read_config(path: Path, kind: type[C], schema: TypeAdapter[Any]) -> C:
+def read_config(path: Path, kind: type[C], schema: TypeAdapter[Info]) -> C:
     """Return the config in run.json or projection.json, cached until the file changes."""
     validate = _validate.__wrapped__ if DATASETS.is_apart else _validate  # nothing is kept of a run that is refused
     config: C = validate(path, kind, schema, _stamp(path))
@@ -53,8 +56,8 @@ def read_config(path: Path, kind: type[C], schema: TypeAdapter[Any]) -> C:
 
 
 @lru_cache(maxsize=4096)
-def _validate(path: Path, kind: type[C], schema: TypeAdapter[Any], stamp: tuple[int, int, int]) -> C:
-    info = read_info(path, schema)
+def _validate(path: Path, kind: type[C], schema: TypeAdapter[Info], stamp: tuple[int, int, int]) -> C:
+    info: Any = read_info(path, schema)  # a projection has neither data set nor title
     if "dataset" in info:
         DATASETS.register(info["dataset"])
     try:

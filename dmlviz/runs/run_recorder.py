@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
-from dmlviz.storage.files import atomic_write, ensure_dir, read_json, write_array, write_json
+from dmlviz.storage.files import atomic_write, ensure_dir, write_array, write_json
 from dmlviz.storage.run_schema.events import (
     AlarmEvent,
     AlarmOverEvent,
@@ -118,7 +118,7 @@ class RunRecorder:
         ensure_dir(path / "snapshots")
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
-        self._update_info(device=event.device, threads=event.threads, precision=event.precision)
+        self.run.update_info(device=event.device, threads=event.threads, precision=event.precision)
         record = StartedEvent(
             event="started",
             steps=event.steps,
@@ -194,7 +194,7 @@ class RunRecorder:
         validation = {name: float(value) for name, value in event.validation_metrics.items()}
         scores = metrics | {VALIDATION + name: value for name, value in validation.items()}
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in scores.items()})
-        self._update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
+        self.run.update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
         end = EndedEvent(
             event="stopped" if isinstance(event, Stopped) else "finished",
             step=event.step,
@@ -269,10 +269,6 @@ class RunRecorder:
         placed = basis.project(corners).astype(np.float64)
         digits = 3 - int(np.floor(np.log10(max(float(np.abs(placed).max()), 1e-6))))
         return {"grid": placed.round(digits).tolist()}
-
-    def _update_info(self, **fields: Any) -> None:
-        self.run.info = (read_json(self.run.path / "run.json") or self.run.info) | fields  # the title may be new
-        write_json(self.run.path / "run.json", self.run.info)
 
 
 def _centers(centers: np.ndarray | None) -> Centered:

@@ -270,10 +270,10 @@ class Runs:
     def begin_again(self, run: str, reason: str) -> Run:
         """Empty the folder of a training whose machine was lost, and note why; title, tags and pin stay."""
         record = self._writable(run)
-        info = {name: value for name, value in record.info.items() if name not in OF_ONE_TRAINING}
-        info["created"] = datetime.now(UTC).isoformat(timespec="milliseconds")
-        info["restarts"] = [*info.get("restarts", []), one_line(reason, 300)][-MAX_RESTARTS:]
-        return Run(new_run_folder(record.path, "run.json", info))
+        kept = {name: value for name, value in record.info.items() if name not in OF_ONE_TRAINING}
+        created = datetime.now(UTC).isoformat(timespec="milliseconds")
+        restarts = [*record.info.get("restarts", []), one_line(reason, 300)][-MAX_RESTARTS:]
+        return Run(new_run_folder(record.path, "run.json", kept | {"created": created, "restarts": restarts}))
 
     def create_projection(self, run: Run, config: ProjectionConfig) -> ProjectionRun:
         """Create the folder of a projection; a ready-made run is copied first."""

@@ -17,7 +17,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import EventLog, atomic_write, ensure_dir, write_json
 from dmlviz.storage.run_schema.validation import STRICT, read
-from dmlviz.studies.trial import Size, Trial, TrialResult
+from dmlviz.studies.trial import Size, Trial, TrialResult, Values
 from dmlviz.version import __version__
 
 FOLDER = ".studies"  # in the folder of the runs
@@ -46,10 +46,10 @@ class TrialLine(TypedDict):
     """One line of trials.jsonl."""
 
     name: str
-    settings: dict[str, Any]
+    settings: Values
     dataset: str
     expected_seconds: float
-    values: dict[str, Any]
+    values: Values
     error: str
     seconds: float
 
@@ -152,7 +152,7 @@ class Study:
             raise UserError(f"The study {self.id} is running: stop it first.")
         shutil.rmtree(self.path)
 
-    def _result(self, line: dict[str, Any]) -> TrialResult:
+    def _result(self, line: Values) -> TrialResult:
         trial = Trial(
             name=line["name"], settings=line["settings"], dataset=line["dataset"], seconds=line["expected_seconds"]
         )
@@ -243,7 +243,7 @@ def write_table(results: Sequence[TrialResult], path: Path) -> None:
         parquet.write_table(table, file)
 
 
-def _row(result: TrialResult) -> dict[str, Any]:
+def _row(result: TrialResult) -> Values:
     trial = result.trial
     return {
         "name": trial.name,

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from dmlviz.jobs.job_record import StoppedError
 
 Size = Literal["quick", "full"]
+Values: TypeAlias = dict[str, Any]  # what a trial measured, by name, JSON types
 
 
 @dataclass(frozen=True, kw_only=True)

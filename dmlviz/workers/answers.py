@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from dmlviz.runs.point_values import point_values
 from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import writing
 from dmlviz.storage.files import write_json
+from dmlviz.storage.run_schema.descriptions import RunDescription
 from dmlviz.workers import imports
 from dmlviz.workers.imports import ImportRequest
 
@@ -51,7 +51,7 @@ class Target:
 def export(
     target: Target,
     run: str,
-    info: dict[str, Any],
+    info: RunDescription,
     format: str,
     view: str | None,
     look: dict[str, str],
@@ -72,7 +72,7 @@ def export(
     return contents.file_name(format)
 
 
-def archive(target: Target, run: str, info: dict[str, Any]) -> str:
+def archive(target: Target, run: str, info: RunDescription) -> str:
     """Write a whole run as one zip."""
     source = _run(run, info)
     with writing(target.file.parent), open(target.file, "wb") as file:
@@ -213,7 +213,7 @@ def prepare_answer(work: Work) -> None:
         writer.finished(AnswerFinished(event="finished", name=name))
 
 
-def _run(path: str, info: dict[str, Any]) -> Run:
+def _run(path: str, info: RunDescription) -> Run:
     run = Run(path)
     run.info |= info
     return run

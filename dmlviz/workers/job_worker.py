@@ -28,6 +28,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_record import ORDER_FILE, JobRecord, Work
+from dmlviz.jobs.placement import Message
 from dmlviz.ops.squared_distances import available_cores, use_threads
 from dmlviz.parts import kinds, lazy
 from dmlviz.plugins import installed, load_plugins
@@ -59,7 +60,7 @@ class ParentChannel:
     """The process at the other end of standard input: it sends jobs, reads answers, and this process ends with it."""
 
     def __init__(self) -> None:
-        self.orders: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.orders: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self.stop = StopFlag(lambda: self.send(stopping=True))
         # The output of libraries must not mix with the answers.
         self._answers = os.fdopen(os.dup(1), "w", buffering=1)
@@ -132,7 +133,7 @@ def _work(
     background: ThreadPoolExecutor,
     folder: Path,
     data_root: Path | None,
-    datasets: dict[str, Any],
+    datasets: Message,
 ) -> None:
     stop = parent.stop
     signal.signal(signal.SIGTERM, stop.on_signal)
@@ -169,7 +170,7 @@ def _serve(parent: ParentChannel, data_root: Path | None) -> None:
             parent.send(error=error_message(error))
 
 
-def _warm_up(parent: ParentChannel, data_root: Path | None, likely: str | None) -> dict[str, Any]:
+def _warm_up(parent: ParentChannel, data_root: Path | None, likely: str | None) -> Message:
     """Prepare what a job needs, unless the job has been sent already; return the likely data set."""
     from dmlviz import data
 

@@ -9,6 +9,7 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.parameters import Fields
 from dmlviz.config import TrainConfig
 from dmlviz.config.fields import FIELDS, limits
 from dmlviz.config.race import MOST, left_out, racer, usual_losses, why_not
@@ -24,7 +25,7 @@ from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.widgets.url_state import note_event
 
 # Blind batches that decide what is compared, against balanced ones of as many images and an online miner.
-CLASSIC_PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+CLASSIC_PAIRS: dict[str, tuple[Fields, Fields]] = {
     "pairs": (
         {"loss": "contrastive", "sampler": "random_pairs", "batch_size": 160},
         {"loss": "contrastive", "sampler": "balanced", "classes_per_batch": 10, "images_per_class": 16},

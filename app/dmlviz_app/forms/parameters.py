@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dmlviz.catalog.losses import LossChoice
-from dmlviz.catalog.parameters import FormulaParameter, Parameter, Spec, VectorParameter
+from dmlviz.catalog.parameters import Fields, FormulaParameter, Parameter, Spec, VectorParameter
 from dmlviz.errors import UserError
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.labels import unique_labels
@@ -64,7 +64,7 @@ def track_interrupted_rerun() -> Iterator[None]:
     st.session_state[_ASSIGNED] = set()  # not reached where a newer run takes over
 
 
-def _default(widget: Callable[..., Any], value: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _default(widget: Callable[..., Any], value: Any, kwargs: Fields) -> Fields:
     match widget.__name__:
         case "selectbox":
             return {"index": None if value is None else list(kwargs["options"]).index(value)}
@@ -74,7 +74,7 @@ def _default(widget: Callable[..., Any], value: Any, kwargs: dict[str, Any]) -> 
             return {"value": value}
 
 
-def parameters(ui: UIState, role: str, choice: Spec, values: dict[str, Any]) -> None:
+def parameters(ui: UIState, role: str, choice: Spec, values: Fields) -> None:
     """Render every parameter, two per row; `role` is "loss", "miner" or "view". Input takes effect at once.
 
     A loss within a sum takes a row, followed by the parameters of its own.
@@ -121,7 +121,7 @@ def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
             )
 
 
-def _store_in_summand(store: Store, name: str, own: dict[str, Any], part: Parameter, value: Any) -> None:
+def _store_in_summand(store: Store, name: str, own: Fields, part: Parameter, value: Any) -> None:
     store({"name": name, **own, part.name: value})
 
 
@@ -136,7 +136,7 @@ def form_values(ui: UIState, role: str, choice: Spec) -> None:
             _store(ui, role, choice, parameter, st.session_state[key])
 
 
-def form_fields(role: str, choice: Spec, parameters: Sequence[Parameter], values: dict[str, Any]) -> None:
+def form_fields(role: str, choice: Spec, parameters: Sequence[Parameter], values: Fields) -> None:
     """Render parameters within a form; values take effect when it is submitted and `form_values` called."""
     for column, parameter in parameter_columns(parameters):
         with column:

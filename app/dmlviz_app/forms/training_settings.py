@@ -6,7 +6,7 @@ from typing import Any
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
-from dmlviz.catalog.parameters import Catalog, LossSpec, Parameter, Spec
+from dmlviz.catalog.parameters import Catalog, Fields, LossSpec, Parameter, Spec
 from dmlviz.config import TrainConfig
 from dmlviz.config.rules import give_way
 from dmlviz.errors import UserError
@@ -30,8 +30,8 @@ class TrainingDraft(Speaking):
     what could not be done, by the keys of the form's widgets ("set.steps", "loss.triplet.margin").
     """
 
-    settings: dict[str, Any] = field(default_factory=dict)
-    params: dict[str, dict[str, Any]] = field(default_factory=dict)
+    settings: Fields = field(default_factory=dict)
+    params: dict[str, Fields] = field(default_factory=dict)
     base: str = ""
 
     def cause(self, place: str) -> object:
@@ -47,7 +47,7 @@ class TrainingDraft(Speaking):
         """Build the config of the next training; `dataset` is used while none is selected."""
         return TrainConfig(**{"dataset": dataset} | self._fields())
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> Fields:
         loss = self._loss()
         miner = self.settings.get("miner", loss.recommended.get("miner"))
         fields = {"loss_params": self.changed_params("loss", loss.name)} | self.settings
@@ -102,7 +102,7 @@ class TrainingDraft(Speaking):
         """Set up the next training as this one, which is that of `base` or a change of it."""
         self.messages.forget(*FORM)
         self.base = base
-        roles: dict[str, tuple[Catalog[Any], str, dict[str, Any]]] = {"loss": (LOSSES, config.loss, config.loss_params)}
+        roles: dict[str, tuple[Catalog[Any], str, Fields]] = {"loss": (LOSSES, config.loss, config.loss_params)}
         if config.miner is not None:
             roles["miner"] = (MINERS, config.miner, config.miner_params)
         for role, (catalog, name, values) in roles.items():
@@ -127,13 +127,13 @@ class TrainingDraft(Speaking):
         self._give_way(role)
 
     @staticmethod
-    def _default_params(role: str, choice: Spec, dimensions: int) -> dict[str, Any]:
+    def _default_params(role: str, choice: Spec, dimensions: int) -> Fields:
         """Default parameters."""
         if role == "loss":
             return LOSSES[choice.name].params_in(dimensions)
         return {parameter.name: parameter.default for parameter in choice.parameters}
 
-    def changed_params(self, role: str, choice: str) -> dict[str, Any]:
+    def changed_params(self, role: str, choice: str) -> Fields:
         """Return the parameters that differ from their defaults, by name."""
         return self.params.get(f"{role}.{choice}", {})
 

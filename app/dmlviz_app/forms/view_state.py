@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dmlviz.catalog.parameters import Spec
+from dmlviz.catalog.parameters import Fields, Spec
 from dmlviz.catalog.projections import PROJECTIONS, REFERENCES, Engine, ProjectionSpec, declaration, declarations
 from dmlviz.config import ProjectionConfig
 from dmlviz.lessons import LESSONS, Lesson, Task
@@ -53,7 +53,7 @@ class UIState(TrainingDraft, UrlState):
     previous_view: str = LIVE
     subset: Selection | None = None
     whole_view: str = LIVE
-    projection_overrides: dict[str, Any] = field(default_factory=dict)
+    projection_overrides: Fields = field(default_factory=dict)
     opened: str | None = None
     awaits: bool = False
     beside: bool = False
@@ -91,12 +91,12 @@ class UIState(TrainingDraft, UrlState):
         config = self.projection() if self.beside and self.view in REFERENCES else None
         return None if config is None else config.by("reference" if config.engine == OURS else OURS)
 
-    def params_with(self, engine: Engine) -> dict[str, Any]:
+    def params_with(self, engine: Engine) -> Fields:
         """Return the parameters that the shown method has, or would have, when this engine draws it."""
         spec = self._spec(engine)
         return spec.with_defaults(self._params(spec))
 
-    def _params(self, spec: ProjectionSpec) -> dict[str, Any]:
+    def _params(self, spec: ProjectionSpec) -> Fields:
         """Return the parameters that were set; for a subset too small for a default, also the largest allowed value."""
         changes = self.changed_params("view", spec.name)
         if self.subset is None or spec.limits is None:

@@ -1,12 +1,12 @@
 """Projection picker: method, engine and parameters of the map."""
 
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from dmlviz.catalog.glossary import with_terms
+from dmlviz.catalog.parameters import Fields
 from dmlviz.catalog.projections import PROJECTIONS, REFERENCES, Engine, ProjectionSpec, declaration, programs
 from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
@@ -110,7 +110,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         ui.messages.forget("map")
         form_values(ui, "view", spec)
         epoch = st.session_state.get("view.epoch", END)
-        fields: dict[str, Any] = {
+        fields: Fields = {
             "engine": engine,
             "dims": st.session_state["view.dims"],
             "follow": epoch == ALL_EPOCHS,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from dmlviz.export.program.trace import Trace, storage
 
 KINDS = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i32", torch.int32: "i32", torch.bool: "u8"}
 KINDS |= {torch.uint8: "u8", torch.int16: "i32"}
+Instruction: TypeAlias = dict[str, Any]  # an operation of a program, its buffers and settings
 
 
 @dataclass
@@ -36,7 +37,7 @@ class Instructions:
         self.constants: dict[int, np.ndarray] = {}
         self.known: dict[bytes, int] = {}
         self.numbers: dict[int, int] = {}
-        self.instructions: list[dict[str, Any]] = []
+        self.instructions: list[Instruction] = []
         self.kept: list[Tensor] = []  # memory that is freed might be given to another tensor
         self.inputs = {name: self.buffer(tensor) for name, tensor in written.inputs.items()}
 

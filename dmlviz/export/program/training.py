@@ -10,6 +10,7 @@ from torch.func import functional_call
 
 from dmlviz import losses, miners, nets
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.parameters import Fields
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.export.program.operations import is_known
@@ -23,7 +24,7 @@ from dmlviz.training.trainer import batch_stats
 
 EMBEDDED = 100  # images that the net of a page embeds at once
 MAX_STEPS = 10_000  # of which a page keeps the learning rates
-PLAIN: dict[str, Any] = {"unfrozen_blocks": 0, "projection_dim": 0, "use_labels": True, "views": 1}
+PLAIN: Fields = {"unfrozen_blocks": 0, "projection_dim": 0, "use_labels": True, "views": 1}
 PLAIN |= {"second_labels": "", "label_noise": 0.0, "corrections": None, "mixed_precision": False}
 PLAIN |= {"frozen_batch_norm": False, "memory": 0, "prefixes": ()}
 
@@ -48,7 +49,7 @@ class TrainingProgram:
     objective: Program
     net_weights: dict[str, np.ndarray] = field(repr=False)
     loss_weights: dict[str, np.ndarray] = field(repr=False)
-    described: dict[str, Any] = field(repr=False)
+    described: Fields = field(repr=False)
 
 
 def training_program(config: TrainConfig) -> TrainingProgram:
@@ -160,7 +161,7 @@ def objective_program(config: TrainConfig) -> tuple[Program, dict[str, np.ndarra
     return written, {name: value.numpy() for name, value in weights.items()}
 
 
-def update(config: TrainConfig) -> dict[str, Any]:
+def update(config: TrainConfig) -> Fields:
     """Return batches, optimizer and learning rates of a config, as plain JSON types."""
     optimizer = build_optimizer(config, _net(config), _loss(config))
     by_steps = config.replace(decay_epochs=0)  # epochs are counted by the page, which may have fewer images

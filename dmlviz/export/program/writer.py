@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from dmlviz.export.program.instructions import Buffer
+from dmlviz.export.program.instructions import Buffer, Instruction
 from dmlviz.export.program.operations import Operations
 from dmlviz.export.program.trace import Trace
 
@@ -81,7 +81,7 @@ class _Writer(Operations):
         }
         return Program(described, [*constants.values()])
 
-    def _place(self, instructions: Sequence[dict[str, Any]], outputs: dict[str, int]) -> int:
+    def _place(self, instructions: Sequence[Instruction], outputs: dict[str, int]) -> int:
         """Give each buffer a place in one memory, which those in use at other times share; return its size."""
         for i, one in enumerate(instructions):
             for number in _buffers(one):
@@ -106,7 +106,7 @@ class _Writer(Operations):
 _TWO_RESULTS = ("sort", "max_pool")
 
 
-def _buffers(instruction: dict[str, Any]) -> list[int]:
+def _buffers(instruction: Instruction) -> list[int]:
     places = instruction.get("places", [])
     views = [instruction["out"], *instruction["in"], *(places if places and isinstance(places[0], list) else [places])]
     return [view[0] for view in views if isinstance(view, list) and view]

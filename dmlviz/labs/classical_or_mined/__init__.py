@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.parameters import Fields
 from dmlviz.labs.lab import FigureRow, LinkedPlanes, Plane, read_lab
 from dmlviz.labs.statistics import caveat, mean_rows
 from dmlviz.storage.arrays import read_arrays
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from dmlviz.data import Dataset
 
 # Name, title, settings: 160 images a batch either way (159 of triplets).
-WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+WAYS: tuple[tuple[str, str, Fields], ...] = (
     ("pairs-classical", "Pairs, classical", {"loss": "contrastive", "sampler": "random_pairs"}),
     ("pairs-mined", "Pairs, mined", {"loss": "contrastive", "sampler": "balanced", "miner": "hard_negative_pairs"}),
     ("triplets-classical", "Triplets, classical", {"loss": "triplet", "sampler": "random_triplets"}),

@@ -12,7 +12,7 @@ from dmlviz.labs.classical_or_mined import SCORED
 from dmlviz.labs.kept_arrays import both_parts
 from dmlviz.labs.training import train_to_the_end
 from dmlviz.metrics import evaluate
-from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.studies.trial import Trial, TrialContext, Values
 from dmlviz.training.batch_record import BatchRecord
 from dmlviz.training.events import Event, Snapshot, Started, Step
 
@@ -87,7 +87,7 @@ class _Follower:
         self._recent_losses.clear()
         self._curve.append([step * self._images, round(cpu_seconds, 2), score, active])
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Values:
         """Return the curve so far, and the tuples of a batch."""
         tuples = float(np.mean(self._tuples)) if self._tuples else 0.0
         return {"curve": [*self._curve], "losses": [*self._losses], "tuples": tuples, "images": self._images}

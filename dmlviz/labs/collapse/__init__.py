@@ -1,14 +1,14 @@
 """The lab *Neural collapse*: how far each class shrinks to one point, and what that leaves of classes never seen."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.parameters import Fields
 from dmlviz.labs.lab import FigureRow, read_lab
 from dmlviz.labs.statistics import caveat, compare, mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
-LOSSES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+LOSSES: tuple[tuple[str, str, Fields], ...] = (
     ("softmax", "Softmax", {"loss": "softmax", "sampler": "balanced", "normalize": False}),
     ("arcface", "ArcFace", {"loss": "arcface", "sampler": "balanced", "loss_params": {"margin": 0.2, "scale": 20}}),
     ("proxy_anchor", "Proxy-Anchor", {"loss": "proxy_anchor"}),

@@ -11,7 +11,7 @@ from dmlviz.data import load, stratified_subset
 from dmlviz.labs.collapse import IMAGES, LOOKS
 from dmlviz.labs.training import embed, train_net
 from dmlviz.metrics import evaluate
-from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.studies.trial import Trial, TrialContext, Values
 from dmlviz.training.trainer import Trainer
 
 
@@ -28,7 +28,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     train = train.select(stratified_subset(train.labels, IMAGES * len(config.train_classes)))
     seen, unseen = (data.test.select_classes(classes) for classes in (config.train_classes, config.held_out_classes))
     data = replace(data, train=train)
-    looks: list[dict[str, Any]] = []
+    looks: list[Values] = []
 
     def look(step: int, trainer: Trainer) -> None:
         if step not in LOOKS:

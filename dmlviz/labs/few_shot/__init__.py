@@ -1,10 +1,10 @@
 """The lab *From one example*: few-shot classification of numbers that no net was trained on."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from dmlviz.catalog.parameters import Fields
 from dmlviz.labs.identity_nets import having, seed_rows
 from dmlviz.labs.kept_arrays import images_and_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
@@ -23,7 +23,7 @@ GROWTH = (10, 20, 50, 100, 200, 400, 600)  # episodes after which the interval i
 COMMON = {"net": "small", "embedding_dim": 64, "learning_rate": 2e-3, "validation_fraction": 0}
 
 
-def _prototypical(ways: int, shots: int = 1) -> dict[str, Any]:
+def _prototypical(ways: int, shots: int = 1) -> Fields:
     """Return episodes of so many ways, so many examples and five queries each."""
     return {
         **COMMON,
@@ -35,7 +35,7 @@ def _prototypical(ways: int, shots: int = 1) -> dict[str, Any]:
     }
 
 
-NETS: dict[str, tuple[str, dict[str, Any]]] = {
+NETS: dict[str, tuple[str, Fields]] = {
     "pixels": ("raw pixels", {}),
     "softmax": ("softmax features", {**COMMON, "loss": "softmax", "batch_size": 160}),
     "nt_xent": ("NT-Xent", {**COMMON, "loss": "nt_xent", "classes_per_batch": 40, "images_per_class": 4}),
@@ -64,7 +64,7 @@ def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Tria
     ]
 
 
-def _batch(fields: dict[str, Any]) -> int:
+def _batch(fields: Fields) -> int:
     """Return the number of images in a batch."""
     if "classes_per_batch" in fields:
         return int(fields["classes_per_batch"] * fields["images_per_class"])

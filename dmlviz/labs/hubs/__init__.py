@@ -1,11 +1,11 @@
 """The lab *Hubs*: images that are a neighbor of very many, by the number of dimensions."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.catalog.parameters import Fields
 from dmlviz.labs.kept_arrays import images_and_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.pictures import row_of_images
@@ -13,7 +13,7 @@ from dmlviz.labs.statistics import caveat, mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 # Name, title, settings of the net; None for points that no net places.
-SPACES: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
+SPACES: tuple[tuple[str, str, Fields | None], ...] = (
     ("random", "random points", None),
     ("pixels", "pixels, by PCA", None),
     ("untrained", "untrained net", {"loss": "softmax", "normalize": False}),

@@ -12,7 +12,7 @@ from dmlviz.labs.hubs import SHOWN
 from dmlviz.labs.kept_arrays import images_id
 from dmlviz.labs.training import embed, train_to_the_end
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
-from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.studies.trial import Trial, TrialContext, Values
 
 MEASURED = 2000  # test images
 K = 10
@@ -31,7 +31,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     points = _points(trial, data, items, context)
     near = NearestNeighbors(points.astype(np.float32)).others(K)[1]
     counts = np.bincount(near.ravel(), minlength=len(items))
-    values: dict[str, Any] = {"skewness": skewness(counts), "orphans": float((counts == 0).mean())}
+    values: Values = {"skewness": skewness(counts), "orphans": float((counts == 0).mean())}
     if trial.settings["space"] == "random":
         return values
     labels = data.test.labels[items]

@@ -13,7 +13,7 @@ from dmlviz.labs.margins import KEPT_POINTS
 from dmlviz.labs.training import embed, train_to_the_end
 from dmlviz.metrics import evaluate
 from dmlviz.nets import build
-from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.studies.trial import Trial, TrialContext, Values
 from dmlviz.training.events import Event, Snapshot, Started, Step
 
 SNAPSHOTS = 12
@@ -41,7 +41,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
         elif isinstance(event, Step):
             losses.append(event.loss)
 
-    def values(embeddings: np.ndarray, items: np.ndarray, centers: np.ndarray) -> dict[str, Any]:
+    def values(embeddings: np.ndarray, items: np.ndarray, centers: np.ndarray) -> Values:
         own = np.isin(data.test.labels[items], classes)
         points, labels = embeddings[own], np.searchsorted(classes, data.test.labels[items[own]])
         scores = evaluate(points, labels, clustering=False, full_ranking=False, verification=False)
@@ -52,7 +52,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
             "loss": float(np.mean(last)) if last else None,
         }
 
-    def on_snapshot(snapshot: Snapshot) -> dict[str, Any]:
+    def on_snapshot(snapshot: Snapshot) -> Values:
         assert snapshot.centers is not None
         return values(snapshot.embeddings, indices, snapshot.centers)
 

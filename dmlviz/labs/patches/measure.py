@@ -20,7 +20,7 @@ from dmlviz.nets import CentralSurroundNet, DecisionNet, PairNet, SiameseNet, Tw
 from dmlviz.nets.models import registry
 from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.storage.paths import data_root
-from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.studies.trial import Trial, TrialContext, Values
 
 DIMENSIONS = 64  # of a descriptor
 STREAM = 64  # features of each of two streams
@@ -214,7 +214,7 @@ def _score(net: nn.Module, test: Split) -> tuple[np.ndarray, np.ndarray, np.ndar
     return scores, np.repeat([True, False], len(a)), pairs
 
 
-def _summary(scores: np.ndarray, match: np.ndarray) -> dict[str, Any]:
+def _summary(scores: np.ndarray, match: np.ndarray) -> Values:
     metrics = verify_pairs(-scores, match)
     false_positives, recall, _ = operating_points(-scores, match)
     at = np.linspace(0, 1, 51)

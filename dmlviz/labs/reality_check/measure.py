@@ -10,6 +10,7 @@ import torch
 
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
+from dmlviz.catalog.parameters import Fields
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, load
 from dmlviz.errors import UserError
@@ -94,7 +95,7 @@ def _config(trial: Trial, data: Dataset, train_classes: list[int]) -> TrainConfi
     contestant = BY_KEY[settings["contestant"]]
     params, changes = dict(settings["tuned"]), dict(settings["changes"])
     batch_classes = min(BATCH[0], len(train_classes))
-    fields: dict[str, Any] = {
+    fields: Fields = {
         "dataset": trial.dataset,
         "held_out_classes": sorted(set(range(len(data.classes))) - set(train_classes)),
         "max_train_images": _per_class(data) * len(train_classes),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.catalog.parameters import Fields
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 
@@ -98,8 +99,8 @@ class Baseline:
     seeds: Mapping[Size, int] = field(default_factory=lambda: SEEDS)
 
 
-_UNMINED: dict[str, Any] = {"miner": "all_pairs"}
-_SMALLER: dict[str, Any] = {"embedding_dim": 8}
+_UNMINED: Fields = {"miner": "all_pairs"}
+_SMALLER: Fields = {"embedding_dim": 8}
 _ONE_IF_QUICK: dict[Size, int] = {**SEEDS, "quick": 1}
 # What papers did, one trick after the other; then the other combinations, for those who switch tricks on and off.
 BASELINES = {

@@ -1,12 +1,12 @@
 """The lab *Recall at k*: the curve by which search is judged, for pixels, an untrained net and trained ones."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import metric_title
+from dmlviz.catalog.parameters import Fields
 from dmlviz.labs.kept_arrays import images_and_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.pictures import row_of_images
@@ -14,7 +14,7 @@ from dmlviz.labs.statistics import caveat, mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
 
 # Name, title, settings of the net; None for raw pixels. The untrained net is that of the first training.
-WAYS: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
+WAYS: tuple[tuple[str, str, Fields | None], ...] = (
     ("pixels", "raw pixels", None),
     ("untrained", "untrained net", {"loss": "softmax"}),
     ("softmax", "softmax", {"loss": "softmax"}),

@@ -1,10 +1,10 @@
 """The lab *Who is it?*: re-identification across cameras, and the table of Hermans, Beyer and Leibe."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from dmlviz.catalog.parameters import Fields
 from dmlviz.labs.identity_nets import NETS, SECONDS_PER_STEP, by_net, compared_trials, fields_of, having, seed_rows
 from dmlviz.labs.kept_arrays import images_and_arrays, kept_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
@@ -46,8 +46,8 @@ def _title(net: str) -> str:
     return FREE_TITLE if net == FREE else NETS[net][0]
 
 
-def _cell_fields(net: str, margin: float | str, steps: int) -> dict[str, Any]:
-    changes: dict[str, Any] = {"loss_params": {"margin": margin}, "steps": steps, "seed": 0}
+def _cell_fields(net: str, margin: float | str, steps: int) -> Fields:
+    changes: Fields = {"loss_params": {"margin": margin}, "steps": steps, "seed": 0}
     if net == FREE:
         return fields_of("batch_hard", **changes, normalize=False, classes_per_batch=20, images_per_class=4)
     if margin == SOFT and net in SOFT_TRIPLETS:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any
 
+from dmlviz.catalog.parameters import Fields
 from dmlviz.labs.lab import FigureRow, read_lab
 from dmlviz.labs.statistics import caveat, compare, mean_rows
 from dmlviz.studies.trial import Size, Trial, TrialResult
@@ -11,7 +11,7 @@ from dmlviz.studies.trial import Size, Trial, TrialResult
 MAIN_SCORE = "map_at_r"
 IMAGES = (5, 20, 80, 320)  # of each of 50 classes
 PEOPLE = (50, 150, 400, 750)  # identities with 8 images each
-LOSSES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+LOSSES: tuple[tuple[str, str, Fields], ...] = (
     ("softmax", "Softmax", {"loss": "softmax", "sampler": "balanced"}),
     ("nt_xent", "NT-Xent", {"loss": "nt_xent"}),
     ("batch_hard", "Batch hard", {"loss": "batch_hard", "normalize_too": True}),
@@ -39,7 +39,7 @@ PEOPLE_DATA = "identities"
 Scores = Mapping[tuple[str, float | str], FigureRow]
 
 
-def _trial(axis: str, key: str, settings: dict[str, Any], seed: int, count: int, dataset: str) -> Trial:
+def _trial(axis: str, key: str, settings: Fields, seed: int, count: int, dataset: str) -> Trial:
     fields = {name: value for name, value in settings.items() if name != "normalize_too"}
     of_images = axis == "images"
     return Trial(

@@ -13,7 +13,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
 from dmlviz.labs.training import train_to_the_end
 from dmlviz.metrics import evaluate
-from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.studies.trial import Trial, TrialContext, Values
 from dmlviz.training.events import Event, Snapshot, Step
 
 SCORES = ("precision_at_1", "map_at_r")
@@ -34,14 +34,14 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     config, data = training(trial, load(trial.dataset, context.data_root))
     labels = data.test.labels
 
-    def values(embeddings: np.ndarray) -> dict[str, Any]:
+    def values(embeddings: np.ndarray) -> Values:
         scores = _scores(embeddings, labels)
         if trial.settings["normalized_too"]:
             unit_scores = _scores(embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True), labels)
             scores |= {f"normalized/{name}": value for name, value in unit_scores.items()}
         return scores
 
-    def so_far(snapshot: Snapshot) -> dict[str, Any]:
+    def so_far(snapshot: Snapshot) -> Values:
         return {**values(snapshot.embeddings), "step": snapshot.step} if len(labels) <= FOLLOWED else {}
 
     losses: list[float] = []

@@ -6,7 +6,7 @@ from typing import Any
 from dmlviz.labs.kept_arrays import PICTURES, first_arrays
 from dmlviz.labs.lab import FigureRow, PicturePair, read_lab
 from dmlviz.labs.statistics import caveat, compare, mean_rows
-from dmlviz.studies.trial import Size, Trial, TrialResult
+from dmlviz.studies.trial import Size, Trial, TrialResult, Values
 
 VIDEOS = 100
 FIRST_VIDEO = 7  # of MNIST: one in which the methods part; in most they do not
@@ -57,7 +57,7 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     return rows
 
 
-def _tests(values: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+def _tests(values: Mapping[str, Any]) -> list[tuple[int, Values]]:
     return [(test["distractors"], test) for test in values["tests"]]
 
 

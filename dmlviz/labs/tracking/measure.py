@@ -15,7 +15,7 @@ from dmlviz.data.made.tracks import FRAMES, SIDE, TEST_CLASSES, TEST_VIDEOS, Vid
 from dmlviz.labs.kept_arrays import PICTURES
 from dmlviz.labs.pair_training import seeded, train_steps
 from dmlviz.labs.training import keep_net
-from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError
+from dmlviz.studies.trial import Trial, TrialContext, TrialStoppedError, Values
 
 EXEMPLAR = 24  # side of the picture of the target, in pixels
 PAIRS = 24  # pairs of frames in a batch
@@ -208,7 +208,7 @@ def box_overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(common / (a[..., 2] ** 2 + b[..., 2] ** 2 - common))
 
 
-def summary(overlaps: np.ndarray) -> dict[str, Any]:
+def summary(overlaps: np.ndarray) -> Values:
     """Return what the figures show of overlaps, videos × frames; the first frame is given and does not count."""
     later = overlaps[:, 1:]
     kept_frames = np.minimum.accumulate(overlaps > 0.1, axis=1)

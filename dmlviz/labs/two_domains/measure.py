@@ -20,7 +20,7 @@ from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.projection import project
 from dmlviz.storage.paths import data_root
-from dmlviz.studies.trial import Trial, TrialContext
+from dmlviz.studies.trial import Trial, TrialContext, Values
 
 BATCH = 96  # pairs
 TEMPERATURE = 0.1
@@ -42,7 +42,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     photographs, sketches = domains(data.test, data.mean, data.std)
     angles = np.random.default_rng(TURN_SEED).uniform(-settings["turn"], settings["turn"], len(sketches))
     sketches = turned(sketches, angles)
-    values: dict[str, Any] = {}
+    values: Values = {}
     if settings["learns"] == "nothing":
         vectors, seconds = [images.flatten(1).numpy() for images in (photographs, sketches)], 0.0
     else:
@@ -180,7 +180,7 @@ def match_loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return loss
 
 
-def retrieval_scores(queries: np.ndarray, gallery: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
+def retrieval_scores(queries: np.ndarray, gallery: np.ndarray, classes: np.ndarray) -> Values:
     """Return how often a query finds its partner, the gallery's row of the same number.
 
     Args:

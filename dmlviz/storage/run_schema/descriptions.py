@@ -117,7 +117,7 @@ class ProjectionDescription(TypedDict):
     config: dict[str, Any]
 
 
-RUN: TypeAdapter[Any] = TypeAdapter(RunDescription)
-PROJECTION: TypeAdapter[Any] = TypeAdapter(ProjectionDescription)
-DATASET: TypeAdapter[Any] = TypeAdapter(DatasetDescription)
+RUN: TypeAdapter[RunDescription] = TypeAdapter(RunDescription)
+PROJECTION: TypeAdapter[ProjectionDescription] = TypeAdapter(ProjectionDescription)
+DATASET: TypeAdapter[DatasetDescription] = TypeAdapter(DatasetDescription)
 METRICS: TypeAdapter[dict[str, float | None]] = TypeAdapter(Scores, config=STRICT)
