@@ -13,6 +13,7 @@ from dmlviz.runs.archive import unpacked_run
 from dmlviz.runs.event_log_dir import FINAL_STATES, EventLogDir
 from dmlviz.runs.files import file_named
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_info import update_info
 from dmlviz.storage.files import atomic_write, ensure_dir
 
 R = TypeVar("R", bound=EventLogDir)
@@ -95,7 +96,7 @@ class LiveRun(LiveRecord[Run]):
 
     def update_info(self, **fields: Any) -> None:
         """Write fields into run.json."""
-        self.record.update_info(**fields)
+        update_info(self.record, **fields)
 
     def finish(self, archive: bytes) -> None:
         """See `LiveRecord`."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from dmlviz.runs.projection_record import MEASURES, ProjectionRun
 from dmlviz.runs.run_info import read_config, read_info
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_shape
 from dmlviz.storage.file_cache import kept_while_unchanged
-from dmlviz.storage.files import is_run_id, read_json, write_json
-from dmlviz.storage.run_schema.descriptions import METRICS, RUN, RunDescription
+from dmlviz.storage.files import is_run_id
+from dmlviz.storage.run_schema.descriptions import METRICS, RUN
 from dmlviz.storage.run_schema.events import TRAINING_EVENT, TrainingEnd, TrainingEvent
 from dmlviz.storage.run_schema.validation import MAX_IMAGES, read
 from dmlviz.storage.text import one_line
@@ -120,12 +120,6 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
             return self.config.steps
         end = self.end_step
         return max(self.snapshot_steps, default=0) if end is None else end
-
-    def update_info(self, **fields: Any) -> None:
-        """Write fields into run.json; the others may be new there."""
-        file = self.path / "run.json"
-        self.info = cast(RunDescription, (read_json(file) or self.info) | fields)
-        write_json(file, self.info)
 
     @property
     def created(self) -> datetime:

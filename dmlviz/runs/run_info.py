@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -10,10 +10,13 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import Config
 from dmlviz.errors import MISSING, DamagedFileError, UnknownNameError, UserError
 from dmlviz.runs.event_log_dir import MissingPluginError, UnreadableRunError
-from dmlviz.storage.files import is_run_id
+from dmlviz.storage.files import is_run_id, read_json, write_json
 from dmlviz.storage.run_schema.descriptions import ProjectionDescription, RunDescription
 from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import one_line
+
+if TYPE_CHECKING:
+    from dmlviz.runs.run import Run
 
 C = TypeVar("C", bound=Config)
 Info = TypeVar("Info", RunDescription, ProjectionDescription)
@@ -24,6 +27,13 @@ def read_info(path: Path, schema: TypeAdapter[Info]) -> Info:
     parse = _parse.__wrapped__ if DATASETS.is_apart else _parse
     info: Info = parse(path, schema, _stamp(path))
     return info.copy()
+
+
+def update_info(run: "Run", **fields: Any) -> None:
+    """Write fields into a run's run.json, where the others may be new."""
+    file = run.path / "run.json"
+    run.info = cast(RunDescription, (read_json(file) or run.info) | fields)
+    write_json(file, run.info)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

@@ -16,6 +16,7 @@ from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.runs.frames import LiveProjector, render_replay
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import LOSS_WEIGHTS, VALIDATION, Run
+from dmlviz.runs.run_info import update_info
 from dmlviz.storage.files import atomic_write, ensure_dir, write_array, write_json
 from dmlviz.storage.run_schema.events import (
     AlarmEvent,
@@ -118,7 +119,7 @@ class RunRecorder:
         ensure_dir(path / "snapshots")
         ensure_dir(path / "batches")
         ensure_dir(path / "nets")
-        self.run.update_info(device=event.device, threads=event.threads, precision=event.precision)
+        update_info(self.run, device=event.device, threads=event.threads, precision=event.precision)
         record = StartedEvent(
             event="started",
             steps=event.steps,
@@ -194,7 +195,7 @@ class RunRecorder:
         validation = {name: float(value) for name, value in event.validation_metrics.items()}
         scores = metrics | {VALIDATION + name: value for name, value in validation.items()}
         write_json(path / "metrics.json", {k: v if np.isfinite(v) else None for k, v in scores.items()})
-        self.run.update_info(timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
+        update_info(self.run, timings={"seconds": event.seconds, "cpu_seconds": event.cpu_seconds, "steps": event.step})
         end = EndedEvent(
             event="stopped" if isinstance(event, Stopped) else "finished",
             step=event.step,
