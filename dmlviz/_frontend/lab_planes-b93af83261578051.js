@@ -1,1 +1,0 @@
-export { lab_planes as default } from "../dmlviz.workbench/page-ab8aa3062f98f12b.js";
