@@ -21,13 +21,14 @@ from dmlviz.cli import (
     single_command_app,
     write_results,
 )
-from dmlviz.data import available_datasets, data_root, dataset_note
+from dmlviz.data import available_datasets, data_root, dataset_note, load
 from dmlviz.data.backbone_weights import remove_dataset
 from dmlviz.data.embedding_file import LabeledEmbeddings
 from dmlviz.data.image_folder import Color
 from dmlviz.data.import_path import import_path
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.table_file import Choice, name_stem
+from dmlviz.data.table_limits import check_size
 from dmlviz.process_setup import limit_to_one_thread
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
@@ -199,6 +200,27 @@ class _FeaturesProgress:
             )
             self._console.print(notice if self._done else "Stopped before the first images were done.")
             raise typer.Exit(130)
+
+
+@app.command()
+def pixels(name: DatasetName, data: DataFolder = None, runs: RunsFolder = None) -> None:
+    """Make a run of the pixels of all images of a data set, training and test images: for maps without a net."""
+    import numpy as np
+    import pyarrow
+
+    root = data_root(data)
+    dataset = load(_find(name, data), root)
+    parts = {"training": dataset.train, "test": dataset.test}
+    images = np.concatenate([split.images for split in parts.values()])
+    check_size(dataset.name, len(images), images[0].size)
+    vectors = LabeledEmbeddings(
+        images.reshape(len(images), -1) / np.float32(255),
+        np.concatenate([split.labels for split in parts.values()]),
+        DATASETS[dataset.name].classes,
+        pyarrow.table({"part": np.repeat([*parts], [len(split) for split in parts.values()])}),
+        images,
+    )
+    _save_embeddings(vectors, f"Pixels of {DATASETS[dataset.name].title}", Runs(runs_folder(runs)), root)
 
 
 @app.command()

@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, RunsFolder, complete_run, single_command_app
+from dmlviz.cli.export import finished_projection
 from dmlviz.config import TrainConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
@@ -27,6 +29,10 @@ def site(
     run: Annotated[
         list[str] | None,
         typer.Argument(metavar="RUN...", help="IDs or titles of runs (see `dmlviz runs`)", autocompletion=complete_run),
+    ] = None,
+    view: Annotated[
+        list[str] | None,
+        typer.Option("--view", metavar="NAME", help="map of each run, drawn if need be (default: its own); repeatable"),
     ] = None,
     lab: Annotated[
         list[str] | None, typer.Option("--lab", metavar="NAME", help="show a lab's ready-made results; repeatable")
@@ -53,7 +59,12 @@ def site(
 ) -> None:
     """Write a static site of runs, lessons, labs and a playground; any web server can host it."""
     store, root = Runs(runs_folder(runs)), data_root(data)
-    exports = [RunExport.from_run(store.find(name), None, root) for name in dict.fromkeys(run or ())]
+    DATASETS.add_search_path(root)
+    exports = [
+        RunExport.from_run(found, finished_projection(found, name, store), root)
+        for found in map(store.find, dict.fromkeys(run or ()))
+        for name in dict.fromkeys(view or (None,))
+    ]
     lessons = [lesson_runs(name, lesson_data, store, root, print) for name in dict.fromkeys(lesson or ())]
     datasets = tuple(dict.fromkeys(("digits", *(with_data or ())))) if playground or with_data else ()
     for note in write_site(folder, exports, lab or (), title, lessons, datasets, root):

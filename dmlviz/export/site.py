@@ -98,7 +98,8 @@ def write_site(
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    notes = [f"{page.kept.run.title} has no drawing pad. {page.no_net}" for page in pages if page.no_net]
+    no_pads = {page.kept.run.id: page for page in pages if page.no_net}.values()
+    notes = [f"{page.kept.run.title} has no drawing pad. {page.no_net}" for page in no_pads]
     if left_out:
         limit = f"{MAX_BYTES / 1e6:.0f} MB"
         notes.append(f"To fit into {limit}, films leave out {left_out:,} frames. To keep all: {ADVICE}.")
@@ -110,7 +111,7 @@ def _write_index(site: SiteBuilder, pages: Sequence[RunPage]) -> None:
         card("playground/index", _pixels(name, site.data_root), "Playground", TRAINS_HERE)
         for name in site.playground[:1]
     ]
-    runs = [card(f"runs/{page.name}", map_of(page.kept), page.kept.run.title, _scores(page.kept)) for page in pages]
+    runs = [card(f"runs/{page.name}", map_of(page.kept), page.title, _scores(page.kept)) for page in pages]
     cards = [*playground, *site.cards, *runs, *site.last_cards]
     site.page(
         "index", site.title, TEMPLATES["index"].format(title=html.escape(site.title), cards="\n".join(cards)), root=""

@@ -11,12 +11,13 @@ from typing import Any
 from PIL import Image
 
 from dmlviz.errors import UserError
-from dmlviz.export.contents import RunExport
+from dmlviz.export.contents import RunExport, SpriteSheets
 from dmlviz.export.packed import pack_net, pack_run
 from dmlviz.export.page import TEMPLATES, page_data, quality_note
 from dmlviz.export.page_contents import MapContents, RunContents, projection_contents, run_contents
 from dmlviz.export.query_net import QueryNet, query_net
 
+MOST_WHOLE_SHEETS = 2
 PRELOAD = '<link rel="preload" href="{file}" as="fetch" crossorigin>'  # it comes while the script is on its way
 
 
@@ -37,6 +38,7 @@ class RunPage:
     @classmethod
     def with_pad(cls, export: RunExport) -> "RunPage":
         """Return a page with a drawing pad, where that can be; raise UserError for a run that is not finished."""
+        export = replace(export, sheets=fitting(export.sheets))
         try:
             return cls(export, query_net(export))
         except UserError as error:
@@ -49,10 +51,29 @@ class RunPage:
         return self.records[-1]
 
     @property
+    def title(self) -> str:
+        """Title of the run, and the method of a map that is not its own view."""
+        run, projection = self.kept.run, self.kept.projection
+        return run.title if projection is None else f"{run.title}, {projection.config.declared.title}"
+
+    @property
     def records(self) -> tuple[str, ...]:
         """Names of what the page loads: the run, which pages of other maps load as well, and the projection."""
         run, projection = self.kept.run.id, self.kept.projection
         return (run,) if projection is None else (run, f"{run}-{projection.id}")
+
+
+def fitting(sheets: SpriteSheets | None) -> SpriteSheets | None:
+    """Return sheets whose tiles have half the side where there are more than 20,000 images, which would fill a site."""
+    if sheets is None or len(sheets.pngs) <= MOST_WHOLE_SHEETS:
+        return sheets
+    return SpriteSheets(sheets.tile // 2, tuple(map(_half, sheets.pngs)))
+
+
+def _half(png: bytes) -> bytes:
+    file = io.BytesIO()
+    Image.open(io.BytesIO(png)).reduce(2).save(file, "PNG")
+    return file.getvalue()
 
 
 def write_images(folder: Path, pages: Iterable[RunPage]) -> None:
@@ -90,7 +111,7 @@ def write_runs(folder: Path, pages: Sequence[RunPage], site: str, as_page: Calla
         left_out = {name: _write_record(folder / f"{name}.bin", export, share) for name, export in records.items()}
         for page in pages:
             body = _body(page, site, sum(left_out[name] for name in page.records))
-            (folder / f"{page.name}.html").write_text(as_page(page.kept.run.title, body), encoding="utf-8")
+            (folder / f"{page.name}.html").write_text(as_page(page.title, body), encoding="utf-8")
         return sum(file.stat().st_size for file in folder.iterdir()), sum(left_out.values())
 
     whole, _ = write(1.0)

@@ -292,8 +292,8 @@ def scale(classes: float, angle: float) -> Drawn:
     weight = weight / weight.norm(dim=1, keepdim=True)  # a simplex: all as far apart as can be
     across = weight[1] - (weight[0] @ weight[1]) * weight[0]
     turned = math.cos(math.radians(angle)) * weight[0] + math.sin(math.radians(angle)) * across / across.norm()
-    scales, left, wrong = np.geomspace(1, 64, 40), [], []
-    for s in scales:
+    doublings, left, wrong = np.linspace(0, 6, 40), [], []
+    for s in 2**doublings:
         loss = build("normalized_softmax", embedding_dim=count, num_classes=count, scale=float(s)).double()
         with torch.no_grad():
             loss.get_parameter("weight").copy_(weight)
@@ -301,9 +301,9 @@ def scale(classes: float, angle: float) -> Drawn:
         x = turned[None].clone().requires_grad_()
         (gradient,) = torch.autograd.grad(loss(x, torch.tensor([0])), x)
         wrong.append(float(gradient.norm()) / s)
-    lines = [_series("loss at the own class's weight", scales, left), _series("force / s", scales, wrong)]
+    lines = [_series("loss at the own class's weight", doublings, left), _series("force / s", doublings, wrong)]
     return _drawn(
-        lines, [1, 64], [0, max(1.0, 1.05 * max(left))],
+        lines, [0, 6], [0, max(1.0, 1.05 * max(left))],
         f"With s = 1 a perfect image still costs {left[0]:.2f} of {math.log(count):.2f}, with s = 64 "
         f"{'less than 0.001' if left[-1] < 1e-3 else format(left[-1], '.3f')}.",
     )  # fmt: skip
@@ -454,8 +454,8 @@ def second_form(positive: float, margin: float) -> Drawn:
     pull = _pair_curve("contrastive_linear", np.array([positive]), True)[0]
     second = pull + _pair_curve("contrastive_linear", d, False, margin=margin)
     return _drawn(
-        [_series("[m + d_ap − d_an]₊", d, first), _series("d_ap + [m − d_an]₊", d, second)], [0, 3], [0, 4],
-        f"The first form is 0 from d_an = {positive + margin:.2f} on; the second still pulls the positive, with "
+        [_series("[m + dₐₚ − dₐₙ]₊", d, first), _series("dₐₚ + [m − dₐₙ]₊", d, second)], [0, 3], [0, 4],
+        f"The first form is 0 from dₐₙ = {positive + margin:.2f} on; the second still pulls the positive, with "
         f"{pull:.2f}, and leaves the negative alone from {margin:.2f} on.",
     )  # fmt: skip
 

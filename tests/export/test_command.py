@@ -15,8 +15,10 @@ from PIL import Image
 from dmlviz import nets
 from dmlviz.catalog import custom_datasets
 from dmlviz.cli.main import main
+from dmlviz.data import load
+from dmlviz.data.sprite_sheet import encode_sheet
 from dmlviz.errors import UserError
-from dmlviz.export import RunExport, write
+from dmlviz.export import RunExport, site_runs, write
 from dmlviz.export.onnx_file import from_bytes
 from dmlviz.runs.embed import embed
 from dmlviz.runs.occlusion import occlusion_maps
@@ -52,6 +54,28 @@ def test_view_selects_a_projection_by_method(capsys, runs, run, tmp_path):
     assert code == 2
     assert "has no finished projection 'umapp' (available: " in output
     assert "tsne); create one with dmlviz project" in output
+
+
+@pytest.mark.slow
+def test_a_site_of_the_pixels_of_a_data_set_has_a_page_for_each_view(capsys, tmp_path, monkeypatch):
+    where = "--runs", tmp_path / "runs", "--data", tmp_path / "data"
+    code, output, _ = run_cli(capsys, "data", "pixels", "digits", *where)
+    assert (code, "Pixels of Digits 8 × 8: 1,797 embeddings, 64-d, 10 classes" in output) == (0, True)
+    run = Runs(tmp_path / "runs").find("latest")
+    digits = load("digits")
+    np.testing.assert_array_equal(run.labels, [*digits.train.labels, *digits.test.labels])
+    np.testing.assert_allclose(run.embeddings[-1] * 255, digits.test.images[-1].ravel(), atol=1e-3)
+    monkeypatch.setattr(site_runs, "MOST_WHOLE_SHEETS", 0)
+    views = "--view", "pca", "--view", "tsne"
+    code, output, _ = run_cli(capsys, "site", tmp_path / "site", run.id, *views, *where)
+    assert (code, output.count("has no drawing pad")) == (0, 1)
+    titles = re.findall(r"Pixels of Digits 8 × 8, ([\w-]+)", (tmp_path / "site" / "index.html").read_text())
+    assert titles == ["PCA", "t-SNE"]
+    for projection in run.projections():
+        assert '"tile":4' in (tmp_path / "site" / "runs" / f"{run.id}-{projection.id}.html").read_text()
+    (sheet,) = (tmp_path / "site" / "images").iterdir()
+    whole = Image.open(io.BytesIO(encode_sheet(np.concatenate([digits.train.images, digits.test.images]), 0)))
+    np.testing.assert_array_equal(Image.open(sheet).convert("L"), whole.reduce(2))
 
 
 def test_a_map_that_is_not_there_is_drawn_of_each_step_where_one_is_asked_for(capsys, runs, run, tmp_path):

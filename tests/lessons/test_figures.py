@@ -95,8 +95,8 @@ def test_curves_of_losses_are_their_formulas():
     assert far == pytest.approx(np.maximum(0, 1 - d) ** 2, abs=1e-5)
     degrees, squared = points("cosine", 0).T
     assert squared == pytest.approx(2 - 2 * np.cos(np.radians(degrees)), abs=1e-5)
-    s, left = points("scale", 0, classes=10).T
-    assert left == pytest.approx(np.log1p(9 * np.exp(-s * 10 / 9)), abs=1e-4)
+    doublings, left = points("scale", 0, classes=10).T
+    assert left == pytest.approx(np.log1p(9 * np.exp(-(2**doublings) * 10 / 9)), abs=1e-4)
     w, alone = points("decay", 0).T
     assert points("decay", 1, strength=0.2)[:, 1] == pytest.approx(alone + 0.2 * w**2, abs=1e-4)
 
