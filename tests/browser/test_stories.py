@@ -285,6 +285,12 @@ def test_a_drawing_is_kept_found_again_after_a_reload_also_on_a_phone_and_remove
     expect(said.locator("li")).to_have_count(3)
     expect(said).to_contain_text("text.png: A picture is a PNG")
     expect(kept).to_have_count(2)  # the same picture is kept once
+    put = page.locator(".query input[type=file]")
+    put.set_input_files({"name": "all.zip", "mimeType": "application/zip", "buffer": b"PK\5\6" + bytes(18)})
+    expect(inspector.get_by_role("button", name="Add", exact=True)).to_be_visible()
+    put.set_input_files({"name": "dot.png", "mimeType": "image/png", "buffer": file.getvalue()})
+    expect(inspector.get_by_role("button", name="Keep", exact=True)).to_be_visible()  # not the zip
+    expect(said).to_have_count(0)
     page.locator(".new-batch select").select_option("")
     page.locator(".new-batch button[type=submit]").click()
     expect(page.locator(".new-batch .result")).to_contain_text("2 new images over the 596 test images")

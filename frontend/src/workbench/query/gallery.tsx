@@ -47,6 +47,11 @@ class Gallery {
     if (about && (isNewRun || (lacks && this.content?.pictures.length))) this.heed(this.send("GET", ".json"));
   }
 
+  /** Several files are to be kept at once, or none; what was said of others is over. */
+  choose(files: File[]): void {
+    [this.files, this.said, this.trouble] = [files, [], ""];
+  }
+
   /** Keep pictures under a name, one after the other; a sentence says what is wrong with which. */
   async keep(name: string, pictures: Keepable[]): Promise<void> {
     [this.said, this.trouble, this.name] = [[], "", name];

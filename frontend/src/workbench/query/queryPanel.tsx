@@ -96,7 +96,8 @@ export class QueryPanel {
   get keepLine() {
     const { source, question, tab } = this;
     if (!source || tab === "Selected") return null;
-    const pictures = gallery.files.map((file) => ({ question: file, title: file.name }));
+    const files = tab === "Upload" ? gallery.files : [];
+    const pictures = files.map((file) => ({ question: file, title: file.name }));
     const keepable = question?.keepable ?? null;
     const again = () => question?.askAgain(source);
     const kept = pictures.length > 0 ? pictures : keepable ? [keepable] : [];
@@ -229,7 +230,8 @@ export class QueryPanel {
   /** Several files, or a zip, are kept at once; one picture is asked about. */
   private several(files: File[]): boolean {
     if (files.length < 2 && !files.some(isZip)) return false;
-    gallery.files = files;
+    gallery.choose(files);
+    questions.upload.trouble = "";
     this.open("Upload");
     this.render();
     return true;
@@ -237,6 +239,7 @@ export class QueryPanel {
 
   private send(tab: "Upload" | "Camera", file: Blob, name: string): void {
     if (!this.source) return;
+    gallery.choose([]); // what is kept now is this picture
     this.open(tab);
     void (tab === "Upload" ? questions.upload : questions.camera).send(this.source, file, name);
   }
