@@ -108,17 +108,17 @@ class TrainingMonitor:
     def _collapse(self, metrics: Mapping[str, float]) -> Alarm | None:
         between = metrics.get("mean_negative_distance", float("nan"))
         before = self.initial_metrics.get("mean_negative_distance", float("nan"))
-        if metrics.get("collapsed") == 1 or between <= COLLAPSE_RATIO * before:
+        rank, dimensions = metrics.get("effective_rank", float("nan")), self.config.embedding_dim
+        is_collapsed, is_line = metrics.get("collapsed") == 1, dimensions > 1 and 0 < rank < MIN_EFFECTIVE_RANK
+        if between <= COLLAPSE_RATIO * before or (is_collapsed and not is_line):
             return Alarm(
                 "collapsed",
                 f"Embeddings have collapsed to a point: mean distance between classes {between:.2g}; {before:.2g} "
                 "before training.",
             )
-        rank = metrics.get("effective_rank", float("nan"))
-        if self.config.embedding_dim > 2 and rank < MIN_EFFECTIVE_RANK:
+        if is_line and (is_collapsed or dimensions > 2):
             return Alarm(
-                "collapsed",
-                f"Embeddings have collapsed to a line: effective rank {rank:.1f} of {self.config.embedding_dim}.",
+                "collapsed", f"Embeddings have collapsed to a line: effective rank {rank:.1f} of {dimensions}."
             )
         return None
 

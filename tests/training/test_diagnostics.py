@@ -63,6 +63,22 @@ def test_a_line_counts_as_collapse_only_above_two_dimensions():
     assert tracked(*events, config=TrainConfig(embedding_dim=2)) == []
 
 
+@pytest.mark.parametrize(
+    ("dimensions", "changes", "shape"),
+    [
+        (2, {"collapsed": 1.0, "effective_rank": 1.05}, "to a line: effective rank 1.1 of 2"),  # far apart: rings
+        (16, {"effective_rank": 1.1}, "to a line: effective rank 1.1 of 16"),
+        (2, {"collapsed": 1.0, "effective_rank": 1.9}, "to a point: mean distance"),
+        (2, {"collapsed": 1.0, "effective_rank": 0.0, "mean_negative_distance": 0.0}, "to a point: mean distance"),
+    ],
+)
+def test_a_collapse_is_called_a_line_or_a_point(dimensions, changes, shape):
+    watch = TrainingMonitor(TrainConfig(embedding_dim=dimensions, normalize=False))
+    watch.update(snapshot(0))
+    ((alarm,), _) = watch.update(snapshot(5, **changes))
+    assert shape in alarm.message
+
+
 def test_an_untrained_net_raises_no_alarm():
     assert tracked(snapshot(0, collapsed=1.0, effective_rank=1.0)) == []
 
