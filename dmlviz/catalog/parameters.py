@@ -42,8 +42,8 @@ class Parameter:
     """One setting of a choice: `kind` is float, int, bool or str.
 
     A number lies in [minimum, maximum], where these are given. `choices` lists the words that a str may be;
-    `special_values` lists words that may stand for a number (a margin of "soft"). `step` is that of the page's widget. An
-    `optional` one is left out where it has its default, so that runs from before it keep their IDs.
+    `special_values` lists words that may stand for a number (a margin of "soft"). `step` is that of the page's widget.
+    An `optional` one is left out where it has its default, so that runs from before it keep their IDs.
     """
 
     name: str

@@ -22,7 +22,6 @@ from dmlviz.storage.run_schema.events import (
     AlarmEvent,
     AlarmOverEvent,
     BatchEvent,
-    Bent,
     Centered,
     EndedEvent,
     FailedEvent,
@@ -70,7 +69,9 @@ class RunRecorder:
         self.scored_on: Literal["validation", "test"] = "test"  # which images snapshots score
         self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, Centered] = {}
-        self.grids: dict[int, np.ndarray] = {}  # embeddings of a grid of the plane, where the images are its points
+        self.grids: dict[
+            int, np.ndarray | None
+        ] = {}  # embeddings of a grid of the plane, where the images are its points
         self.is_embedded = False  # the test images are, after the last batch
         self._newest: list[int] = []  # steps of the nets that are kept until newer ones come
         self._began, self._spent = time.perf_counter(), 0.0
@@ -156,8 +157,7 @@ class RunRecorder:
         frame = self.writer.frame(self.view.frame(event.embeddings))
         self.last_snapshot = (event.step, event.embeddings)
         self.centers[event.step] = _centers(event.centers)
-        if event.grid is not None:
-            self.grids[event.step] = event.grid
+        self.grids[event.step] = event.grid
         snapshot = SnapshotEvent(
             event="snapshot",
             step=event.step,
@@ -244,8 +244,7 @@ class RunRecorder:
         steps = [step for step in self.run.snapshot_steps if step < event.step]
         snapshots = ((step, self.run.snapshot(step)) for step in steps)
         self.centers[event.step] = _centers(event.centers)
-        if event.grid is not None:
-            self.grids[event.step] = event.grid
+        self.grids[event.step] = event.grid
         frames = render_replay(basis, snapshots, (event.step, event.embeddings))
         self.writer.event(
             ReplayEvent(
@@ -262,7 +261,7 @@ class RunRecorder:
             )
         )
 
-    def _grid(self, step: int, basis: LinearProjection | None) -> Bent:
+    def _grid(self, step: int, basis: LinearProjection | None) -> Centered:
         """Return the event field of the grid of a step, as it lies on the map of a basis."""
         corners = self.grids.get(step)
         if corners is None or basis is None or not np.isfinite(corners).all():

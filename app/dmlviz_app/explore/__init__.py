@@ -19,7 +19,7 @@ FEATURE = Feature(
     ),
     routes=lazy("dmlviz_app.explore.routes:routes"),
     components=[
-        f"explore/{path}.tsx"
-        for path in (*("draw_points/drawPoints", "export/export", "import_preview/importPreview", "upload/upload"),)
+        *("explore/draw_points/drawPoints.tsx", "explore/export/export.tsx"),
+        *("explore/import_preview/importPreview.tsx", "explore/upload/upload.tsx"),
     ],
 )

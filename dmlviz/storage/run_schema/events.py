@@ -118,18 +118,13 @@ class BatchEvent(Logged):
 
 
 class Centered(TypedDict):
-    """Class centers that the loss learns (k × d), where they can be drawn."""
+    """Class centers that the loss learns (k × d), where they can be drawn; on the map, corners of a grid of points."""
 
     centers: NotRequired[Centers]
-
-
-class Bent(TypedDict):
-    """Where the net puts the corners of a grid of the plane on the map, if the images are points of the plane."""
-
     grid: NotRequired[Centers]
 
 
-class SnapshotEvent(Logged, Centered, Bent):
+class SnapshotEvent(Logged, Centered):
     """The tracked images were embedded, and the images of `scored_on` scored."""
 
     event: Literal["snapshot"]
@@ -166,7 +161,7 @@ class StoppingEvent(Logged):
     step: StepNumber
 
 
-class ReplayFrame(FrameMeta, Centered, Bent):
+class ReplayFrame(FrameMeta, Centered):
     """A frame of a replay, with its training step."""
 
     step: StepNumber

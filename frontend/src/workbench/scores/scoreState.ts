@@ -61,7 +61,8 @@ export interface Score {
 
 // Only losses with weights of classes have the first; the others are the readout of training without labels, at its end.
 const PROBES = ["knn_probe_accuracy", "linear_probe_accuracy"];
-const SOME_RUNS = ["head_accuracy", ...PROBES];
+const BY_CLASS = ["macro_precision_at_1", "macro_map_at_r"]; // which older runs lack
+const SOME_RUNS = ["head_accuracy", ...PROBES, ...BY_CLASS];
 
 /** Key, short name, and what the score is, of points that ITEM names ("image"). */
 export const SCORES = [
@@ -69,6 +70,12 @@ export const SCORES = [
   ["recall_at_5", "R@5", "Share of ITEMs with one of their own class among the 5 nearest neighbors"],
   ["map_at_r", "MAP@R", "Mean average precision at R, where R is the number of other ITEMs of the class"],
   ["r_precision", "R-precision", "Share of the first R results that are of the ITEM's class"],
+  [
+    "macro_precision_at_1",
+    "P@1, classes",
+    "P@1 of each class, averaged: a rare class counts as much as a frequent one",
+  ],
+  ["macro_map_at_r", "MAP@R, classes", "MAP@R of each class, averaged: a rare class counts as much as a frequent one"],
   ["nmi", "NMI", "How well k-means clusters agree with the classes"],
   ["knn_accuracy", "kNN", "Accuracy of a vote among the nearest of the other ITEMs"],
   [
