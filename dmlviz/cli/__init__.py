@@ -11,8 +11,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from dmlviz.errors import UserError
-
 RunsFolder = Annotated[
     Path | None,
     typer.Option("--runs", metavar="FOLDER", help="runs folder (default: DMLVIZ_RUNS, else the user's data folder)"),
@@ -69,11 +67,8 @@ def write_results(json_file: Path | None, results: Any) -> None:
         return
     from dmlviz.storage.files import atomic_write  # a heavy import, which no `--help` needs
 
-    try:
-        with atomic_write(json_file) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise UserError(f"Cannot write {json_file}: {error.strerror}.") from None
+    with atomic_write(json_file) as file:
+        file.write(text.encode())
 
 
 _STDOUT = Path("-")

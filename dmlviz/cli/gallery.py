@@ -51,13 +51,8 @@ def gallery(
     elif action == "remove":
         _remove(Gallery(record), [*map(str, given)])
     elif action == "export":
-        try:
-            with atomic_write(given[0]) as file:
-                count = Gallery(record).export(file)
-        except OSError as error:
-            if isinstance(error, UserError):  # a full disk
-                raise
-            raise UserError(f"Cannot write {given[0]}: {error.strerror}.") from None
+        with atomic_write(given[0]) as file:
+            count = Gallery(record).export(file)
         print(f"{given[0]}: {counted(count, 'picture')}")
     else:
         _print_list(Gallery(record), json_file)

@@ -124,11 +124,8 @@ def _all(
             except UserError as error:  # the others go on
                 notes[name] = f"It could not be run: {error}"
             console.print(notes[name])
-    try:
-        with atomic_write(page) as stream:
-            stream.write(printed.page(rows, notes).encode())
-    except OSError as error:
-        raise UserError(f"Cannot write {page}: {error.strerror}.") from None
+    with atomic_write(page) as stream:
+        stream.write(printed.page(rows, notes).encode())
     console.print(f"{len(rows)} of {len(LABS)} labs in {format_seconds(time.monotonic() - begun)}. {page}")
 
 

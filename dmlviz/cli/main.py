@@ -54,12 +54,15 @@ def main(arguments: list[str] | None = None) -> None:
         _run(words, plugins)
     except (UserError, OSError) as error:
         if not isinstance(error, UserError):
-            if not is_disk_full(error):
-                raise
             from dmlviz.runs.store import runs_folder
             from dmlviz.storage.paths import data_root
 
-            error = disk_full_of(error, runs_folder(), data_root())
+            if is_disk_full(error):
+                error = disk_full_of(error, runs_folder(), data_root())
+            elif error.filename:
+                error = UserError(f"Cannot read or write {error.filename}: {error.strerror}.")
+            else:
+                raise
         print(error, file=sys.stderr)
         sys.exit(2)
 

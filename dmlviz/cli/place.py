@@ -70,7 +70,10 @@ def _read(run: Run, what: list[str], root: Path) -> tuple[list[np.ndarray], list
         elif not Path(word).exists():
             failures.append(f"{word}: There is no such file, and no data set of this name.")
         else:
-            for path, name, image in read_named(run, Path(word)):
+            pictures = [*read_named(run, Path(word))]
+            if not pictures:
+                failures.append(f"{word}: There is no picture in it.")
+            for path, name, image in pictures:
                 if isinstance(image, UserError):
                     failures.append(f"{path}: {image}")
                     continue

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from dmlviz.catalog.metrics import metric_title
 from dmlviz.cli import JsonFile, RunId, RunsFolder, complete_run, console_beside, single_command_app, write_results
-from dmlviz.errors import DamagedFileError, DiskFullError, UserError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.text import counted
@@ -78,11 +78,8 @@ def export(
 
     source = Runs(runs_folder(runs)).find(run)
     target = file or Path(f"{source.id}.zip")
-    try:
-        with atomic_write(target) as stream:
-            export_run(source, stream)
-    except OSError as error:
-        raise UserError(f"Cannot write {target}: {error.strerror}.") from None
+    with atomic_write(target) as stream:
+        export_run(source, stream)
     print(target)
 
 
@@ -91,13 +88,8 @@ def import_archive(file: Annotated[Path, typer.Argument(metavar="FILE")], runs: 
     """Import a run exported with `dmlviz runs export`."""
     from dmlviz.runs.archive import import_run
 
-    try:
-        with open(file, "rb") as stream:
-            run = import_run(stream, Runs(runs_folder(runs)))
-    except DiskFullError:
-        raise
-    except OSError as error:
-        raise UserError(f"Cannot read {file}: {error.strerror}.") from None
+    with open(file, "rb") as stream:
+        run = import_run(stream, Runs(runs_folder(runs)))
     print(f"{run.id}  {run.title}")
 
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import IO, Any, Generic
@@ -52,8 +52,11 @@ def atomic_write(path: Path, size: int = 0) -> Iterator[IO[bytes]]:
             with open(temporary, "wb") as file:
                 yield file
             os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = str(path)  # the name that was given
         raise
 
 

@@ -240,6 +240,17 @@ def test_a_missing_run_is_one_sentence(run_cli, tmp_path, command):
     assert "There is no run" in error
 
 
+@pytest.mark.parametrize(
+    "words", [["report", "-o"], ["export", "--format", "csv", "-o"], ["evaluate", "--json"], ["neighbors", "--out"]]
+)
+def test_a_file_that_cannot_be_written_is_one_sentence(trained, run_cli, tmp_path, words):
+    (tmp_path / "file").touch()
+    for place, said in (("nowhere/x", "No such file or directory"), ("file/x", "Not a directory")):
+        target = tmp_path / place
+        code, _, err = run_cli(words[0], "latest", *words[1:], target, "--runs", trained[0])
+        assert (code, err) == (2, f"Cannot read or write {target}: {said}.\n")
+
+
 def test_a_run_may_be_given_by_its_title(trained, run_cli):
     folder, _ = trained
     run = Runs(folder).list()[0]
