@@ -110,6 +110,8 @@ def exit_message(status: int, lines: list[str]) -> str:
     if status < 0:
         return f"The worker was killed (signal {-status}, {signal.Signals(-status).name})."
     last_line = f": {lines[-1][:200]}" if lines else ""
+    if last_line.startswith(": ImportError: cannot import name") and "'dmlviz." in last_line:
+        return f"dmlviz was changed while it ran: start it again (a worker ended with status {status}{last_line})."
     return f"The worker ended before its work was done (exit status {status}){last_line}."
 
 
