@@ -350,3 +350,10 @@ def test_compiled_ranks_are_those_of_a_sort(kind, change, setting, monkeypatch):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     for name in ("average_precision_at_r", "average_precision"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+
+
+def test_the_mean_of_classes_counts_a_rare_class_as_much_as_a_frequent_one():
+    got = evaluate([[0.0], [0.1], [0.2], [0.3], [5.0], [0.16]], [3, 3, 3, 3, 7, 7])
+    assert got["precision_at_1"] == pytest.approx(2 / 6)  # two of class 3 have another one nearest, none of class 7
+    assert got["macro_precision_at_1"] == pytest.approx((2 / 4 + 0) / 2)
+    assert got["macro_map_at_r"] == pytest.approx(got["map_at_r"] * 6 / 4 / 2)
