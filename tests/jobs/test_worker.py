@@ -217,7 +217,7 @@ def test_too_little_memory_fails_with_one_sentence(runs):
         (-signal.SIGKILL, [], "killed (signal 9): most likely out of memory"),
         (-signal.SIGSEGV, ["x"], "signal 11, SIGSEGV"),
         (1, ["Traceback …", "ImportError: no such thing"], "(exit status 1): ImportError: no such thing."),
-        (1, ["ImportError: cannot import name 'X' from 'dmlviz.y' (y.py)"], "dmlviz was changed while it ran: start it"),
+        (1, ["ImportError: cannot import name 'X' from 'dmlviz.y' (y.py)"], "dmlviz was changed while it ran: start"),
         (0, [], "ended before its work was done (exit status 0)."),
     ],
 )
