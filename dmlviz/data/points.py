@@ -4,17 +4,16 @@ So whatever is done with pictures is done with points, too: maps, neighbors, que
 """
 
 from dataclasses import replace
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image
 
 from dmlviz.catalog.dataset_spec import Framing
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.data.embedding_file import columns_of_vectors, validate_vectors
 from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_table import import_picture_table
+from dmlviz.data.sprite_sheet import png_of
 from dmlviz.data.table_file import Choice, FoundColumns
 from dmlviz.errors import UserError
 from dmlviz.ops.dots import SIDE, draw_dots
@@ -54,12 +53,18 @@ def import_points(
     low, high = points.min(axis=0), points.max(axis=0)
     if (np.abs(points) > 1).any():
         points = (points - (low + high) / 2) / max(float((high - low).max()) / 2, 1e-12)
-        notes = [*notes, f"The points were scaled to the square from -1 to 1; they lay within {_range(low, high)}."]
+        notes = [
+            *notes,
+            f"The points were scaled to the square from -1 to 1; x lay within {low[0]:.4g} and {high[0]:.4g}.",
+        ]
     columns = {"x": read.embeddings[:, 0], "y": read.embeddings[:, 1]}
     others = [] if read.columns is None else [one for one in read.columns.column_names if one not in columns]
     columns |= {one: read.columns[one] for one in others if read.columns is not None}
     names = [None if name == UNLABELED else name for name in read.classes]
-    given = {"picture": [_png(image) for image in draw_dots(points)], "label": [names[i] for i in read.labels]}
+    given = {
+        "picture": [png_of(image[None], 1) for image in draw_dots(points)],
+        "label": [names[i] for i in read.labels],
+    }
     roles = FoundColumns((), "label", "picture", tuple(columns))
     if not read.labeled:
         roles = replace(roles, label=None)
@@ -69,13 +74,3 @@ def import_points(
     declared = replace(made.declared, summary=summary, framing=Framing(box=SIDE, point=True), mean=0.0)
     of_points = [note for note in made.report["notes"] if not note.startswith("All pictures are")]
     return replace(made, declared=declared, report={**made.report, "notes": of_points})
-
-
-def _range(low: np.ndarray, high: np.ndarray) -> str:
-    return " and ".join(f"{a:.4g} to {b:.4g}" for a, b in zip(low, high, strict=True))
-
-
-def _png(image: np.ndarray) -> bytes:
-    file = BytesIO()
-    Image.fromarray(image).save(file, "PNG", compress_level=1)
-    return file.getvalue()
