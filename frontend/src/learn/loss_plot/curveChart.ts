@@ -46,6 +46,7 @@ export function slopeRange(slopes: number[]): { low: number; high: number; cut: 
 }
 
 const EDGE = { left: 44, right: 12, top: 8, bottom: 22 };
+const NAME_WIDTH = 240; // pixels, of the longest
 const SLOPES = 0.3; // share of the height that the slopes have
 const DEGREES = [0, 45, 90, 135, 180];
 
@@ -114,7 +115,10 @@ function panel(
     svg("line", { class: kind, x1: EDGE.left, x2: width - EDGE.right, y1: y(at), y2: y(at) });
   const cutNote = cut ? " (steepest 2 % cut off)" : "";
   const title = key === "loss" ? "Loss" : `Slope: above 0 pulls, below 0 pushes${cutNote}`;
-  const nameY = y(0) - top < (base - top) / 2 && low < 0 ? base - 3 : top + 10; // where the curves leave more room
+  const beside = [...near, ...far].filter(([at]) => x(at) < EDGE.left + NAME_WIDTH).map(([, value]) => y(value));
+  const gaps = (at: number) => beside.map((height) => -Math.abs(height - at + 4));
+  const room = (at: number) => -maxOf(gaps(at), -Infinity);
+  const nameY = [top + 10, y(0) - 6, base - 3].reduce((best, at) => (room(at) > room(best) ? at : best));
   return [
     svg("clipPath", { id: clip }, svg("rect", { x: 0, y: top, width, height: base - top })),
     ...ticks(low, high).flatMap((tick) => [
