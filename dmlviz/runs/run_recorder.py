@@ -69,9 +69,7 @@ class RunRecorder:
         self.scored_on: Literal["validation", "test"] = "test"  # which images snapshots score
         self.last_snapshot: tuple[int, np.ndarray] | None = None
         self.centers: dict[int, Centered] = {}
-        self.grids: dict[
-            int, np.ndarray | None
-        ] = {}  # embeddings of a grid of the plane, where the images are its points
+        self.grids: dict[int, np.ndarray | None] = {}  # of the plane, embedded, where the images are its points
         self.is_embedded = False  # the test images are, after the last batch
         self._newest: list[int] = []  # steps of the nets that are kept until newer ones come
         self._began, self._spent = time.perf_counter(), 0.0
