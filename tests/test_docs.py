@@ -305,7 +305,8 @@ def test_the_files_that_readme_and_contributing_name_are_there():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
-def test_docstring_examples_run(module):
+def test_docstring_examples_run(module, tmp_path, monkeypatch):
+    monkeypatch.setenv("DMLVIZ_RUNS", str(tmp_path))  # no other test's
     home = importlib.import_module(module)
     result = doctest.testmod(home)
     assert result.attempted == len(re.findall("^ +>>> ", inspect.getsource(home), re.MULTILINE)) > 0

@@ -50,9 +50,9 @@ def test_a_loss_page_is_read_its_plot_moved_and_tried_in_explore(person, digits_
     until(lambda: max(map(abs, json.loads(plane.get_attribute("data-places"))[1])) < 0.05)
 
     figure = person.page.locator(".small-figures figure[data-name=second_form][data-ready]")
-    expect(figure).to_contain_text("The first form is 0 from d_an = 1.80 on")
-    figure.get_by_label("d_ap").press("Home")
-    expect(figure).to_contain_text("0 from d_an = 1.00 on; the second still pulls the positive, with 0.00")
+    expect(figure).to_contain_text("The first form is 0 from dₐₙ = 1.80 on")
+    figure.get_by_label("dₐₚ").press("Home")
+    expect(figure).to_contain_text("0 from dₐₙ = 1.00 on; the second still pulls the positive, with 0.00")
 
     flow = person.page.locator(".architecture[data-ready]")
     expect(flow.get_by_role("img", name=re.compile(r"^Triplet: 396,740 weights; dashed"))).to_be_visible()

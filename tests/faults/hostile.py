@@ -66,6 +66,7 @@ def upload(files: Files, folder: Path) -> str:
         "color": "auto",
         "labels": None,
         "folder_level": None,
+        "points": False,
     }
     for role, name in (("file", main), ("labels", labels)):
         if name is not None:
