@@ -1,1 +1,0 @@
-export { classroom_bar as default } from "../dmlviz.workbench/page-2cc05082cb181cad.js";

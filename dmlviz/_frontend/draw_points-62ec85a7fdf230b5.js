@@ -1,1 +1,0 @@
-export { draw_points as default } from "../dmlviz.workbench/page-2cc05082cb181cad.js";

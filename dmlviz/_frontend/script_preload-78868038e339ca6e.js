@@ -1,1 +1,0 @@
-export { script_preload as default } from "../dmlviz.workbench/page-2cc05082cb181cad.js";
