@@ -50,18 +50,16 @@ def _oriented_gradients(images: np.ndarray) -> np.ndarray:
     angles = (torch.arange(DIRECTIONS) * (2 * math.pi / DIRECTIONS))[:, None, None]
     along = (right * angles.cos() + down * angles.sin()).relu()  # n × directions × h × w
     edges = along**3 / (right**2 + down**2 + 1e-6)  # the length of each, mostly in the nearest direction
-    grid = _blur(edges.flatten(0, 1)[:, None], 2.0, 4, STRIDE)
-    histograms = grid.unflatten(0, (len(images), DIRECTIONS)).flatten(2)
+    histograms = _blur(edges, 2.0, 4, STRIDE).flatten(2)
     return np.asarray((histograms / (histograms.square().sum(dim=1, keepdim=True) + 1e-4).sqrt()).flatten(1))
 
 
 def _blur(images: Tensor, sigma: float, radius: int, stride: int) -> Tensor:
-    """Return images (n × 1 × h × w) blurred by a Gaussian, at every `stride`-th pixel."""
-    weights = torch.exp(-0.5 * (torch.arange(-radius, radius + 1) / sigma) ** 2)
-    row = (weights / weights.sum())[None, None, None]
-    inner = radius if stride == 1 else radius - 1
-    across = F.conv2d(images, row, stride=(1, stride), padding=(0, inner))
-    return F.conv2d(across, row.transpose(2, 3), stride=(stride, 1), padding=(inner, 0))
+    """Return images (… × h × w) blurred by a Gaussian, at every `stride`-th pixel; products beat F.conv2d."""
+    away = torch.arange(SIDE) - torch.arange(stride // 2, SIDE, stride)[:, None]
+    weights = torch.exp(-0.5 * (away / sigma) ** 2).where(away.abs() <= radius, 0)
+    weights /= weights.sum(dim=1).max()
+    return weights @ images @ weights.T
 
 
 class ShapeDistance:
