@@ -8,6 +8,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from string import Template
 
@@ -55,35 +56,45 @@ def page(measured: Mapping[str, Sequence[FigureRow]], notes: Mapping[str, str]) 
     """
     template = Template((HERE / "printed.html").read_text(encoding="utf-8"))
     rows = printed()
-    parts = "".join(_part(lab, measured.get(lab, ()) if measured else None, notes.get(lab, "")) for lab in LABS)
-    without = sum(bool(row.reason) for row in rows)
-    quick = ", and of the quick run that wrote this page" if measured else ""
-    return template.substitute(parts=parts, quick=quick, numbers=len(rows), beside=len(rows) - without, without=without)
+    return template.substitute(
+        contents="".join(f"<li><a href=#{lab}>{html.escape(spec.title)}</a>" for lab, spec in LABS.items()),
+        parts="".join(_part(lab, measured.get(lab, ()) if measured else None, notes.get(lab, "")) for lab in LABS),
+        quick=", and of the quick run that wrote this page" if measured else "",
+        numbers=len(rows),
+        beside=sum(not row.reason for row in rows),
+        without=sum(bool(row.reason) for row in rows),
+    )
 
 
 def _part(lab: str, quick: Sequence[FigureRow] | None, note: str) -> str:
     spec, study = LABS[lab], ready_made(lab)
     full = study_rows(study) if study is not None else []
     rows = [row for row in printed() if row.lab == lab]
-    head = f"<h2>{html.escape(spec.title)}</h2><p>{html.escape(f'{spec.question} {note}')}</p>"
+    head = f"<h2 id={lab}>{html.escape(spec.title)}</h2><p>{html.escape(f'{spec.question} {note}')}</p>"
     note = f"<p>{html.escape(spec.literature_note)}</p>"
     if not rows:
         return f"{head}<p>No number is printed for it.</p>{note}"
     ours = {"Ours": full} if quick is None else {"Ours, quick": quick, "Ours, whole": full}
-    titles = "".join(f"<th>{title}</th>" for title in ("What", "Printed", *ours, "Source"))
-    body = "".join(f"<tr>{''.join(_cells(row, [*ours.values()]))}</tr>" for row in rows)
-    return f"{head}<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{note}"
+    titles = "".join(f"<th class=number>{title}</th>" for title in ("Printed", *ours))
+    body = "".join(
+        _of_source(source, [*own], [*ours.values()]) for source, own in groupby(rows, lambda row: row.source)
+    )
+    return f"{head}<table><thead><tr><th>What</th>{titles}</tr></thead>{body}</table>{note}"
+
+
+def _of_source(source: str, rows: Sequence[Printed], ours: Sequence[Sequence[FigureRow]]) -> str:
+    title = f"<tr><th colspan={2 + len(ours)} scope=rowgroup>{html.escape(source)}</th></tr>"
+    body = "".join(f"<tr>{''.join(_cells(row, ours))}</tr>" for row in rows)
+    return f"<tbody>{title}{body}</tbody>"
 
 
 def _cells(row: Printed, ours: Sequence[Sequence[FigureRow]]) -> Iterator[str]:
-    yield f"<td>{html.escape(row.what)}</td><td class=number>{html.escape(row.printed)}</td>"
-    if row.reason:
-        yield f"<td colspan={len(ours)}>{html.escape(row.reason)}</td>"
-    else:
-        for rows in ours:
-            value = row.ours(rows)
-            yield f"<td class=number>{'' if value is None else f'{value:.4g}'}</td>"
-    yield f"<td>{html.escape(row.source)}</td>"
+    reason = f"<br><small>{html.escape(row.reason)}</small>" if row.reason else ""
+    yield f"<td>{html.escape(row.what)}{reason}</td><td class=number>{html.escape(row.printed)}</td>"
+    decimals = max(1, len(row.printed.partition(".")[2]))
+    for rows in ours:
+        value = row.ours(rows)
+        yield f"<td class=number>{'' if value is None else f'{value:.{decimals}f}'}</td>"
 
 
 def _words(x: float | str) -> str:
