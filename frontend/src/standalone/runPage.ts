@@ -95,7 +95,10 @@ export class PackedSource implements RunSource {
   private nearest(): Blob {
     const { near, labels } = this.contents;
     const [items, distances] = [new Int32Array(labels.length), new Float32Array(labels.length)];
-    for (let i = 0; i < labels.length; i++) [items[i], distances[i]] = (near && neighborsOf(near, i)[0]) ?? [i, 0];
+    for (let i = 0; i < labels.length; i++) {
+      items[i] = near?.k ? near.items[i] : i;
+      distances[i] = near?.k ? near.distances[i] * near.unit : 0;
+    }
     return new Blob([items, distances]);
   }
 }
