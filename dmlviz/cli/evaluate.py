@@ -1,8 +1,9 @@
 """`dmlviz evaluate`: compute all metrics of a run, or of files of queries and a gallery."""
 
 import math
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -13,6 +14,7 @@ from dmlviz.catalog.metrics import format_score
 from dmlviz.cli import RUN, DataFolder, JsonFile, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.data import data_root
 from dmlviz.data.class_names import has_label
+from dmlviz.data.search_files import SearchFile, read_search_files
 from dmlviz.errors import UserError
 from dmlviz.ops.labels import is_missing
 from dmlviz.runs.run import Run
@@ -29,6 +31,12 @@ def evaluate(
     rerank: Annotated[
         bool, typer.Option("--rerank", help="also re-rank by k-reciprocal neighbors, and print the scores beside")
     ] = False,
+    multi_query: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="also pool N queries of a class (and camera) into one, and print the scores beside"
+        ),
+    ] = None,
     crops: Annotated[
         int | None,
         typer.Option(
@@ -62,18 +70,23 @@ def evaluate(
     if crops is not None and query is not None:
         raise UserError("--crops goes with a run, whose net embeds the crops; got --query: leave one of them out.")
     if query is not None:
-        _evaluate_files(query, gallery, camera, confusion, rerank, json_file)
+        _evaluate_files(query, gallery, camera, confusion, rerank, multi_query, json_file)
     elif gallery is not None or camera is not None:
         raise UserError("--gallery and --camera go with --query FILE; got a run: leave them out, or give files only.")
     else:
-        _evaluate_run(str(run), runs, confusion, rerank, crops, data, json_file)
+        _evaluate_run(str(run), runs, confusion, rerank, multi_query, crops, data, json_file)
 
 
 def _evaluate_files(
-    query: Path, gallery: Path | None, camera: str | None, confusion: bool, rerank: bool, json_file: Path | None
+    query: Path,
+    gallery: Path | None,
+    camera: str | None,
+    confusion: bool,
+    rerank: bool,
+    multi_query: int | None,
+    json_file: Path | None,
 ) -> None:
     from dmlviz import metrics
-    from dmlviz.data.search_files import read_search_files
 
     files = read_search_files(query, gallery, camera)
     queries, others = files.queries, files.gallery
@@ -101,6 +114,9 @@ def _evaluate_files(
     if rerank:
         results["reranked"] = metrics.reranked(queries.embeddings, queries.labels, **arrays)
         console.print(_reranked_table(results))
+    if multi_query is not None:
+        results["multi_query"] = _pooled_scores(multi_query, rerank, queries, others)
+        console.print(_beside(_POOLED, results["multi_query"]))
     if confusion:
         names, counts = metrics.confusion(queries.embeddings, queries.labels, **arrays)
         results["confusion"] = {"classes": [files.classes[name] for name in names], "counts": counts.tolist()}
@@ -113,6 +129,7 @@ def _evaluate_run(
     runs: Path | None,
     confusion: bool,
     rerank: bool,
+    multi_query: int | None,
     crops: int | None,
     data: Path | None,
     json_file: Path | None,
@@ -141,15 +158,47 @@ def _evaluate_run(
     if rerank:
         results["reranked"] = metrics.reranked(embeddings, labels)
         console.print(_reranked_table(results))
+    if multi_query is not None:
+        results["multi_query"] = _pooled_scores(multi_query, rerank, SearchFile(embeddings, labels, None))
+        console.print(_beside(_POOLED, results["multi_query"]))
     if crops is not None:
         results["crops"] = _crop_scores(source, crops, scores, data)
-        console.print(_crops_table(crops, results["crops"]))
+        console.print(_beside(f"each test image in {crops} copies, shifted by a pixel", results["crops"]))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
         classes = [DATASETS[source.config.dataset].classes[name] for name in names]
         results["confusion"] = {"classes": classes, "counts": counts.tolist()}
         console.print(_confusion_table(classes, counts))
     write_results(json_file, results)
+
+
+_POOLED = "several queries of a class (and camera) pooled into one, which search the same gallery"
+
+
+def _pooled_scores(
+    size: int, rerank: bool, queries: SearchFile, gallery: SearchFile | None = None
+) -> dict[str, dict[str, float]]:
+    """Return scores of single and of pooled queries; without a gallery, every other image of a class is a query."""
+    from dmlviz import metrics
+    from dmlviz.metrics.multi_query import every_other
+
+    if gallery is None:
+        asks = every_other(queries.labels, queries.cameras)
+        queries, gallery = queries.of_rows(asks), queries.of_rows(~asks)
+    among: Any = {"gallery": gallery.embeddings, "gallery_labels": gallery.labels, "gallery_cameras": gallery.cameras}
+    search, found = partial(metrics.evaluate, clustering=False, full_ranking=False, verification=False), {}
+    poolings: tuple[tuple[str, int, Literal["mean", "max"]], ...]
+    poolings = (("one query", 1, "mean"), (f"mean of {size}", size, "mean"), (f"max of {size}", size, "max"))
+    for name, number, pool in poolings:
+        points, rows = metrics.pooled_queries(queries.embeddings, queries.labels, number, pool, cameras=queries.cameras)
+        own = queries.of_rows(rows)
+        for suffix, score in (("", search), (", re-ranked", metrics.reranked))[: 1 + rerank]:
+            scores = score(points, own.labels, cameras=own.cameras, **among)
+            found[name + suffix] = {key: scores[key] for key in _SEARCHED}
+    return found
+
+
+_SEARCHED = ("precision_at_1", "recall_at_5", "map_at_r", "mrr", "macro_precision_at_1", "macro_map_at_r")
 
 
 def _crop_scores(run: Run, crops: int, single: dict[str, float], root: Path | None) -> dict[str, dict[str, float]]:
@@ -185,19 +234,17 @@ def _prefix_table(columns: dict[str, dict[str, float]]) -> Table:
 
 
 def _reranked_table(results: dict[str, dict[str, float]]) -> Table:
-    table = Table(box=None, pad_edge=False, title="re-ranked by k-reciprocal neighbors (k1 = 20, k2 = 6, λ = 0.3)")
-    for name in ("", "before", "after"):
-        table.add_column(name, justify="right" if name else "left")
-    for key, after in results["reranked"].items():
-        table.add_row(key, format_score(key, results["scores"][key]), format_score(key, after))
-    return table
+    title = "re-ranked by k-reciprocal neighbors (k1 = 20, k2 = 6, λ = 0.3)"
+    before = {key: results["scores"][key] for key in results["reranked"]}
+    return _beside(title, {"before": before, "after": results["reranked"]})
 
 
-def _crops_table(crops: int, columns: dict[str, dict[str, float]]) -> Table:
-    table = Table(box=None, pad_edge=False, title=f"each test image in {crops} copies, shifted by a pixel")
+def _beside(title: str, columns: dict[str, dict[str, float]]) -> Table:
+    """Return a table with a row for each score, and the columns beside each other."""
+    table = Table(box=None, pad_edge=False, title=title)
     for name in ("", *columns):
         table.add_column(name, justify="right" if name else "left")
-    for key in (key for key in columns["one image"] if "/" not in key):
+    for key in (key for key in next(iter(columns.values())) if "/" not in key):
         table.add_row(key, *(format_score(key, scores[key]) for scores in columns.values()))
     return table
 

@@ -18,6 +18,11 @@ class SearchFile:
     labels: np.ndarray
     cameras: np.ndarray | None
 
+    def of_rows(self, rows: np.ndarray) -> "SearchFile":
+        """Return some of them."""
+        cameras = None if self.cameras is None else self.cameras[rows]
+        return SearchFile(self.embeddings[rows], self.labels[rows], cameras)
+
 
 @dataclass(frozen=True)
 class SearchFiles:

@@ -17,12 +17,21 @@ from dmlviz.metrics import first_hits as _first_hits
 from dmlviz.metrics import verification as _verification
 from dmlviz.metrics.classification import nearest_class_mean
 from dmlviz.metrics.inputs import LabeledEmbeddings, read_query_and_gallery
+from dmlviz.metrics.multi_query import pooled_queries
 from dmlviz.metrics.per_query import PerQueryResult, evaluate_per_query
 from dmlviz.metrics.reranking import reranked
 from dmlviz.ops.squared_distances import for_each_distance_chunk, rescale, single_threaded_blas
 from dmlviz.ops.stopping import stop_check
 
-__all__ = ["PerQueryResult", "confusion", "evaluate", "evaluate_per_query", "nearest_mean_accuracy", "reranked"]
+__all__ = [
+    "PerQueryResult",
+    "confusion",
+    "evaluate",
+    "evaluate_per_query",
+    "nearest_mean_accuracy",
+    "pooled_queries",
+    "reranked",
+]
 
 
 PLUGGED: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {}

@@ -13,6 +13,7 @@ from dmlviz.cli import lab as cli_lab
 from dmlviz.cli.evaluate import _score_table
 from dmlviz.config import TrainConfig
 from dmlviz.labs.registry import LABS
+from dmlviz.metrics.multi_query import every_other
 from dmlviz.runs.store import Runs
 
 
@@ -257,14 +258,21 @@ def test_a_run_may_be_given_by_its_title(trained, run_cli):
     assert run_cli("evaluate", run.title, "--runs", folder) == run_cli("evaluate", run.id, "--runs", folder)
 
 
-def test_evaluate_prints_the_scores_after_re_ranking_beside_those_before(trained, run_cli):
+def test_evaluate_prints_scores_re_ranked_and_of_pooled_queries_beside_those_before(trained, run_cli):
     folder, _ = trained
     run = Runs(folder).list()[0]
-    code, output, _ = run_cli("evaluate", run.id, "--rerank", "--runs", folder)
+    code, output, _ = run_cli("evaluate", run.id, "--rerank", "--multi-query", "3", "--runs", folder)
     assert code == 0
     row = next(line.split() for line in output.splitlines() if line.startswith("map_at_r") and len(line.split()) == 3)
     assert row[1] == f"{run.metrics['map_at_r']:.4f}"
     assert row[2] == f"{metrics.reranked(run.embeddings, run.labels)['map_at_r']:.4f}"
+    row = next(line.split() for line in output.splitlines() if line.startswith("map_at_r") and len(line.split()) == 7)
+    asks, expected = every_other(run.labels), []
+    for size, pool in ((1, "mean"), (3, "mean"), (3, "max")):
+        points, rows = metrics.pooled_queries(run.embeddings[asks], run.labels[asks], size, pool)
+        given = points, run.labels[asks][rows], run.embeddings[~asks], run.labels[~asks]
+        expected += [f"{score(*given)['map_at_r']:.4f}" for score in (metrics.evaluate, metrics.reranked)]
+    assert row[1:] == expected
 
 
 def test_evaluate_prints_the_scores_of_crops_beside_those_of_one_image(trained, run_cli):

@@ -253,7 +253,7 @@ def score_table(scores: Mapping[str, float], about: str) -> None:
         rows.append(
             f"| {title} | {' | '.join(values)} | :small[{with_terms(text, without=spec.name if spec else '')}] |"
         )
-    st.caption(f"{about}. The same numbers: `dmlviz evaluate`; with `--rerank` after re-ranking, too.")
+    st.caption(f"{about}. The same numbers: `dmlviz evaluate`; `--rerank` re-ranks, `--multi-query 5` pools queries.")
     st.markdown("\n".join(rows))
 
 
