@@ -318,6 +318,11 @@ def test_every_setting_of_every_loss_starts_with_a_value_that_differs_and_can_be
     config = TrainConfig(dataset="digits", loss=loss)
     same = [name for name in fields(config) if with_setting(config, name, first_value(config, name)).id == config.id]
     assert same == []
+    smooth = "label_smoothing" in {one.name for one in LOSSES[loss].parameters}  # 0 is in no config
+    assert ("loss.label_smoothing" in fields(config)) == smooth
+    if smooth:
+        changed = with_setting(config, "loss.label_smoothing", 0.1)
+        assert [row[0] for row in differences(config, changed)] == ["loss's label_smoothing"]
 
 
 def test_an_invalid_change_is_one_sentence():

@@ -281,8 +281,8 @@ def differences(a: TrainConfig, b: TrainConfig) -> list[tuple[str, str, str]]:
     for role in ("loss", "miner"):
         if getattr(a, role) == getattr(b, role):
             first, second = getattr(a, f"{role}_params"), getattr(b, f"{role}_params")
-            keys = [key for key in first if first[key] != second.get(key)]
-            rows += [(f"{role}'s {key}", plain(first[key]), plain(second.get(key))) for key in keys]
+            keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+            rows += [(f"{role}'s {key}", plain(first.get(key)), plain(second.get(key))) for key in keys]
     return rows
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.losses import LOSSES
+from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.parameters import Fields
 from dmlviz.config import TrainConfig
 from dmlviz.config.fields import FIELDS, limits
@@ -157,12 +158,18 @@ def with_setting(config: TrainConfig, name: str, value: Any) -> TrainConfig:
 def fields(config: TrainConfig) -> list[str]:
     """Return the settings that can be changed alone."""
     names = [name for name, field in FIELDS.items() if field.varied and field.has_meaning(config)]
-    for role, params in (("loss", config.loss_params), ("miner", config.miner_params)):
-        numbers = [
-            key for key, value in params.items() if isinstance(value, int | float) and not isinstance(value, bool)
-        ]
-        names += [f"{role}.{key}" for key in numbers]
+    for role in ("loss", "miner"):
+        params = _params(config, role).items()
+        names += [f"{role}.{key}" for key, value in params if type(value) in (int, float)]
     return names
+
+
+def _params(config: TrainConfig, role: str) -> Fields:
+    """Return the parameters of loss or miner, with those that a config leaves out at their default."""
+    spec = LOSSES[config.loss] if role == "loss" else MINERS.get(config.miner or "")
+    usual = {one.name: one.default for one in spec.parameters if one.optional} if spec else {}
+    given: Fields = getattr(config, f"{role}_params")
+    return usual | given
 
 
 def _title(name: str) -> str:
@@ -172,7 +179,7 @@ def _title(name: str) -> str:
 
 def _current_value(config: TrainConfig, name: str) -> Any:
     role, dot, parameter = name.partition(".")
-    return getattr(config, f"{role}_params")[parameter] if dot else getattr(config, name)
+    return _params(config, role)[parameter] if dot else getattr(config, name)
 
 
 def first_value(config: TrainConfig, name: str) -> Any:
