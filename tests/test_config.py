@@ -70,11 +70,12 @@ def test_every_field_changes_the_id() -> None:
         "mixed_precision": True,
         "memory": 77,
         "prefixes": (5,),
+        "imbalance": 7.0,
         "space": "poincare",
     }
     # Tested where there is what they need: tests/nets/test_fine_tuning.py, below, tests/training/test_second_labels.py,
-    # tests/losses/test_ball.py.
-    elsewhere = {"unfrozen_blocks", "frozen_batch_norm", "second_labels", "curvature", "clip_radius"}
+    # tests/losses/test_ball.py, tests/training/test_neck.py.
+    elsewhere = {"bn_neck", "unfrozen_blocks", "frozen_batch_norm", "second_labels", "curvature", "clip_radius"}
     assert set(changes) == set(TrainConfig.model_fields) - {"loss", "miner_params"} - elsewhere
     ids = [config.replace(**{name: value}).id for name, value in changes.items()]
     assert len({config.id, *ids}) == len(ids) + 1

@@ -45,6 +45,8 @@ VALUES: dict[str, list[Any]] = {
     "second_labels": ["", "model", "domain"],
     "miner": [None, *MINERS],
     "memory": [0, 64],
+    "bn_neck": [False, True],
+    "imbalance": [1.0, 50.0],
     "prefixes": [(), (1,), (2, 8)],
     "sampler": list(SAMPLERS),
     "classes_per_batch": [1, 9, 12],
@@ -69,6 +71,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"use_labels": False, "loss": "softmax", "sampler": "shuffled", "views": 2, "augmentation": {"rotate": 15.0}},
     {"loss": "weighted_sum", "second_labels": "model", "dataset": "identities", "memory": 64},
     {"prefixes": (2, 8), "projection_dim": 8},
+    *({"loss": "weighted_sum", "bn_neck": True, **more} for more in ({}, {"memory": 64})),
     *({"space": "poincare", **more} for more in ({"clip_radius": 5.0}, {"projection_dim": 8}, {"normalize": True})),
 ]
 
@@ -117,7 +120,7 @@ def test_settings_are_refused_with_the_sentence_of_the_first_rule_that_they_brea
 
 
 def test_the_form_carries_over_what_replace_does_and_nothing_else_changes() -> None:
-    draw = random.Random(10)
+    draw = random.Random(16)
     usual = {"classes_per_batch", "miner_params", "loss_params"}  # follow from others
     accepted = [config for _, config, _ in drawn(4000) if config is not None]
     moved, refused = set(), 0

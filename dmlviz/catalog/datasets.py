@@ -131,11 +131,18 @@ class SamplerSpec(Spec):
     """A way to put batches together: from P classes with K images each when `by_class`, else so many images.
 
     `tuple_kind` is "pairs" or "triplets" for one that decides itself what the loss compares, so that no miner does.
+    `class_power` is q for one that draws classes with p ∝ n^q of their n images; None for others.
     """
 
     by_class: bool = False
     tuple_kind: str = ""
+    class_power: float | None = None
     in_ball: bool = True
+
+    @property
+    def needs_labels(self) -> bool:
+        """Return whether it makes batches by class labels."""
+        return self.by_class or bool(self.tuple_kind) or self.class_power is not None
 
 
 # Numbered classes: how many, and with how many digits.

@@ -12,7 +12,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, has_batch_norm, nets_for
 from dmlviz.catalog.parameters import TABLES, Catalog
 from dmlviz.catalog.projections import PROJECTIONS
-from dmlviz.config.rules import takes_memory
+from dmlviz.config.rules import takes_memory, takes_neck
 from dmlviz.config.training import TrainConfig
 from dmlviz.storage.text import counted
 
@@ -154,6 +154,10 @@ _CODE: Mapping[str, Mapping[str, Any]] = {
         "short": lambda s: f"{s.embedding_dim}-d {shape_of(s)}",
     },
     **{name: {"has_meaning": lambda s: s.space == "poincare"} for name in ("curvature", "clip_radius")},
+    "bn_neck": {
+        "has_meaning": lambda s: s.bn_neck or takes_neck(s),
+        "short": lambda s: "BNNeck" if s.bn_neck else "",
+    },
     "memory": {
         "has_meaning": lambda s: s.memory or takes_memory(s),
         "short": lambda s: f"memory of {s.memory:,}" if s.memory else "",
@@ -166,6 +170,7 @@ _CODE: Mapping[str, Mapping[str, Any]] = {
     "batch_size": {"has_meaning": lambda s: not s.sampler_spec.by_class},
     "corrections": {"short": lambda s: "labels corrected" if s.corrections else ""},
     "label_noise": {"short": lambda s: f"{s.label_noise:.0%} of labels wrong" if s.label_noise else ""},
+    "imbalance": {"short": lambda s: f"imbalance {s.imbalance:g}" if s.imbalance > 1 else ""},
     "use_labels": {"short": lambda s: "" if s.use_labels else "labels unused"},
     "views": {"short": lambda s: f"{s.views} views" if s.views > 1 else ""},
     "augmentation": {"short": lambda s: "augmented" if s.augmentation else ""},

@@ -148,6 +148,12 @@ def takes_memory(config: TrainFields) -> bool:
     return memory == "always" or (memory == "mined" and config.miner is not None)
 
 
+def takes_neck(config: TrainFields) -> bool:
+    """Return whether a BNNeck can stand between the two losses of a sum, one on images and one on classes."""
+    parts = config.loss_spec.parts(config.loss_params).values()
+    return {LOSSES[name].needs_pairs for name, _ in parts} == {True, False}
+
+
 def _no_memory(config: TrainFields) -> str:
     why = "compares a memory where a miner selects" if config.loss_spec.memory else "compares images of a batch alone"
     use = "choose a miner" if config.loss_spec.memory else "choose another loss, as nt_xent or triplet"
@@ -315,7 +321,7 @@ RULES = (
         to=("use_labels",),
     ),
     Rule(
-        lambda s: not s.use_labels and (s.sampler_spec.by_class or s.sampler_spec.tuple_kind),
+        lambda s: not s.use_labels and s.sampler_spec.needs_labels,
         "{sampler} makes batches by class labels; got use_labels = false: use another sampler.",
         gives_way=("sampler",),
         to=("use_labels",),
@@ -353,6 +359,20 @@ RULES = (
         "more.",
         gives_way=("prefixes",),
         to=("loss", "normalize"),
+    ),
+    Rule(
+        lambda s: s.bn_neck and not takes_neck(s),
+        "A BNNeck stands between a loss on images and one with class weights; got {loss}: use weighted_sum of one of "
+        "each, as triplet and softmax, or no BNNeck.",
+        gives_way=("bn_neck",),
+        to=("loss",),
+    ),
+    Rule(
+        lambda s: s.bn_neck and (s.memory or s.prefixes),
+        "Prefixes and a memory are of one feature of an image, and a BNNeck has two; got bn_neck = true: leave them "
+        "out.",
+        gives_way=("memory", "prefixes"),
+        to=("bn_neck",),
     ),
     Rule(
         lambda s: s.ball and s.normalize,

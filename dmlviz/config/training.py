@@ -41,6 +41,8 @@ def views_note(config: TrainFields) -> str:
             f"Each image was also compared with up to {config.memory:,} embeddings of earlier batches; “What the loss "
             "sees” draws the batch alone."
         )
+    if config.bn_neck:
+        notes.append("The loss on images saw what enters the BNNeck; scores and maps are of what comes out.")
     if config.prefixes:
         lengths = ", ".join(map(str, config.prefixes))
         notes.append(f"The loss also saw the first {lengths} dimensions alone, so that embeddings can be cut there.")
@@ -91,7 +93,7 @@ class TrainConfig(TrainFields):
         {
             *("corrections", "label_noise", "projection_dim", "use_labels", "views", "augmentation"),
             *("unfrozen_blocks", "backbone_rate", "mixed_precision", "frozen_batch_norm", "second_labels"),
-            *("decay_epochs", "decay_factor", "warmup_steps", "memory", "prefixes"),
+            *("decay_epochs", "decay_factor", "warmup_steps", "memory", "prefixes", "bn_neck", "imbalance"),
             *("space", "curvature", "clip_radius"),
         }
     )

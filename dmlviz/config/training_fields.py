@@ -56,6 +56,14 @@ class TrainFields(Config):
         default=0.0, ge=0, le=0.9, description="share of the training labels that are replaced by a random other class"
     )
 
+    imbalance: float = Field(
+        default=1.0,
+        ge=1,
+        le=1000,
+        description="how many times as many training images the first class keeps as the last, of a long tail in "
+        "between; 1: all images",
+    )
+
     net: str = Field(default="small", description="embedding net")
     embedding_dim: int = Field(default=64, ge=1, le=4096, description="dimensions of the embedding")
     normalize: bool = Field(default=True, description="L2-normalize the embeddings")
@@ -88,6 +96,12 @@ class TrainFields(Config):
         le=4096,
         description="dimensions of a projection head, on which the loss is computed and which is dropped afterwards; "
         "all scores and maps are of the embeddings before it; 0: none",
+    )
+
+    bn_neck: bool = Field(
+        default=False,
+        description="batch normalization without a shift after the net: of a sum of two losses the one on images sees "
+        "what enters it; the one with class weights, scores and maps see what comes out",
     )
 
     prefixes: Annotated[tuple[Annotated[int, Field(ge=1, le=4096)], ...], BeforeValidator(_class_ids)] = Field(
@@ -199,6 +213,12 @@ class TrainFields(Config):
     def ball(self) -> float:
         """The curvature of the ball that the embeddings lie in; 0 where they lie in the Euclidean space."""
         return self.curvature if self.space == "poincare" else 0.0
+
+    @property
+    def embedding(self) -> dict[str, Any]:
+        """What a net is built with beside its input: dimensions of the embedding, where it lies, its BNNeck."""
+        names = ("embedding_dim", "normalize", "clip_radius", "bn_neck")
+        return {"curvature": self.ball, **{name: getattr(self, name) for name in names}}
 
     @property
     def loss_dim(self) -> int:

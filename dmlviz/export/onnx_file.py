@@ -110,6 +110,9 @@ def _plain_body(net: EmbeddingNet) -> nn.Module:
         for name, module in parent.named_children():
             if isinstance(module, PooledPReLU):  # looks at its slopes to choose an order, which a file cannot
                 setattr(parent, name, nn.Sequential(_plain(module), nn.MaxPool2d(2)))
+    if net.neck is not None:
+        body = nn.Sequential(body, nn.BatchNorm1d(net.neck.num_features))
+        body[1].load_state_dict(net.neck.state_dict())
     return body if net.ball is None else nn.Sequential(body, _IntoBall(net.ball))
 
 

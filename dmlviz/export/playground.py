@@ -25,6 +25,7 @@ from dmlviz.export.page import BUILT, TEMPLATES
 from dmlviz.export.program.training import net_programs, objective_program, training_program, update
 from dmlviz.export.program.writer import Program
 from dmlviz.export.site_builder import site_page
+from dmlviz.training import sampling
 from dmlviz.training.validation_split import split_training_images
 
 PACKED_NETS = ("mlp", "small", "linear")
@@ -170,6 +171,7 @@ def pack_dataset(base: TrainConfig, nets: Sequence[str] = (), root: Path | None 
     """Return a file with the images of a data set, split as a training splits them, and nets for them."""
     parts, spec, images = Parts(), DATASETS[base.dataset], data.load(base.dataset, root)
     split = split_training_images(base, images.train.labels)
+    sampling.build(base, images.train.labels[split.train], base.seed)  # raises if a class is too small for a batch
     tests = images.test.images[:MOST_TEST]
     sheets = [sprite_sheet.encode_sheet(tests, i) for i in range(sprite_sheet.sheet_count(len(tests)))]
     framing = spec.framing or Framing(box=round(0.8 * spec.size))

@@ -2,7 +2,7 @@
 
 import shutil
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
@@ -51,7 +51,10 @@ def loading(export: RunExport) -> str:
 def _space(config: TrainConfig, **further: str) -> str:
     """Return the arguments that say where embeddings lie."""
     ball = {**further, "curvature": config.curvature, "clip_radius": config.clip_radius} if config.ball else {}
-    return ", ".join(f"{name}={value!r}" for name, value in {"normalize": config.normalize, **ball}.items())
+    neck: dict[str, Any] = {"bn_neck": True} if config.bn_neck else {}
+    if neck and further:  # a config, in which it stands between two losses
+        neck |= {"loss": config.loss, "loss_params": {**config.loss_params}}
+    return ", ".join(f"{name}={value!r}" for name, value in {"normalize": config.normalize, **ball, **neck}.items())
 
 
 def _embedding(export: RunExport) -> str:

@@ -121,8 +121,9 @@ class WeightedSum(Loss):
 
     def after_step(self, batch: LabeledBatch) -> None:
         """Renew what the two losses keep."""
-        self.a.after_step(batch)
-        self.b.after_step(batch.second or batch)
+        first, second = _seen(self.a, batch), _seen(self.b, batch)
+        self.a.after_step(first)
+        self.b.after_step(second.second or second)
 
     @property
     def active(self) -> Tensor:
@@ -138,11 +139,17 @@ class WeightedSum(Loss):
         """Return the weighted sum; raises UserError where either loss does, or where neither takes the tuples."""
         self._accepted(tuples)
         kind = "pairs" if isinstance(tuples, Pairs) else "triplets"
+        seen = _seen(self.b, shared)
         batches = [
-            (self.a, shared, tuples),
-            (self.b, shared.second or shared, tuples if shared.second is None else None),
+            (self.a, _seen(self.a, shared), tuples),
+            (self.b, seen.second or seen, tuples if shared.second is None else None),
         ]
         first, second = (
             loss.compute(batch, own if kind in loss.declaration.tuple_kinds else None) for loss, batch, own in batches
         )
         return self.weights[0] * first + self.weights[1] * second
+
+
+def _seen(loss: Loss, batch: LabeledBatch) -> LabeledBatch:
+    """Return what a loss sees of a batch: with a BNNeck, one on images sees the features that entered it."""
+    return batch if batch.entered is None or not loss.declaration.needs_pairs else batch.entered

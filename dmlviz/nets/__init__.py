@@ -58,6 +58,7 @@ def build(
     size: int = 28,
     features: int | None = None,
     of_points: bool = False,
+    bn_neck: bool = False,
     seed: int | None = None,
 ) -> "EmbeddingNet":
     """Create an embedding net with random weights.
@@ -73,6 +74,7 @@ def build(
         size: Side of the square images in pixels.
         features: Dimensions of the vectors that the net takes instead of images, as n × features × 1 × 1.
         of_points: Whether the images are dots, and the net takes their places, x and y; see dmlviz/ops/dots.py.
+        bn_neck: Whether batch normalization without a shift follows: see `dmlviz.nets.models.BNNeck`.
         seed: Seed of the weights; torch's global random state stays untouched. None draws from that state.
 
     Returns:
@@ -105,11 +107,13 @@ def build(
         )
     if curvature and normalize:
         raise UserError("Embeddings are normalized, or lie in a ball; got both: pass normalize=False.")
+    if curvature and bn_neck:
+        raise UserError("A BNNeck normalizes vectors, and a Poincaré ball has points; got both: pass bn_neck=False.")
     from dmlviz.nets.models import build_model
     from dmlviz.ops.spaces import PoincareBall
 
     ball = PoincareBall(curvature, clip_radius) if curvature else None
-    return build_model(name, embedding_dim, normalize, channels, size, seed, ball, of_points)
+    return build_model(name, embedding_dim, normalize, channels, size, seed, ball, of_points, bn_neck)
 
 
 def __getattr__(name: str) -> Any:

@@ -100,10 +100,7 @@ def fine_tuned(config: TrainConfig, seed: int | None = None) -> FineTunedNet:
     assert features is not None  # the config has been checked
     head = build(
         config.net,
-        embedding_dim=config.embedding_dim,
-        normalize=config.normalize,
-        curvature=config.ball,
-        clip_radius=config.clip_radius,
+        **config.embedding,
         features=features.dimensions,
         seed=seed,
     )

@@ -1,5 +1,6 @@
 """Implementations of the embedding nets: a body that ends in a linear layer, with optional L2 normalization."""
 
+import math
 from contextlib import nullcontext
 
 import numpy as np
@@ -29,6 +30,7 @@ class EmbeddingNet(nn.Module):
         image: Input shape (channels, height, width).
         normalize: L2-normalize the embeddings.
         ball: The ball into which the exponential map brings what the body gives; None for the Euclidean space.
+        neck: Batch normalization of what the body gives; None for none.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class EmbeddingNet(nn.Module):
         image: tuple[int, int, int],
         normalize: bool,
         ball: PoincareBall | None = None,
+        neck: "BNNeck | None" = None,
     ) -> None:
         super().__init__()
         self.name = name
@@ -45,6 +48,7 @@ class EmbeddingNet(nn.Module):
         self.image = image
         self.normalize = normalize
         self.ball = ball
+        self.neck = neck
 
     def forward(self, images: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
         """Embed normalized images; raise UserError unless they have the shape that the net was built for."""
@@ -52,6 +56,8 @@ class EmbeddingNet(nn.Module):
             expected, received = (" × ".join(map(str, shape)) for shape in (self.image, images.shape[1:]))
             raise UserError(f"This {self.name} takes images of {expected} (channels × height × width); got {received}.")
         embeddings: Tensor = self.body(images)
+        if self.neck is not None:
+            embeddings = self.neck(embeddings)
         if self.ball is not None:
             return self.ball.drawn(embeddings)
         return l2_normalize(embeddings) if self.normalize else embeddings
@@ -66,6 +72,7 @@ def build_model(
     seed: int | None,
     ball: PoincareBall | None = None,
     of_points: bool = False,
+    bn_neck: bool = False,
 ) -> EmbeddingNet:
     """Create the net; arguments as `dmlviz.nets.build`, already validated."""
     with own_state(), nullcontext() if seed is None else torch.random.fork_rng(devices=[]):
@@ -74,7 +81,47 @@ def build_model(
         body = registry[name](2, 1, embedding_dim) if of_points else registry[name](channels, size, embedding_dim)
         if of_points:
             body = nn.Sequential(PlaceOfDot(), body)
-        return EmbeddingNet(name, body, (channels, size, size), normalize, ball)
+        neck = BNNeck(embedding_dim) if bn_neck else None
+        return EmbeddingNet(name, body, (channels, size, size), normalize, ball, neck)
+
+
+class BNNeck(nn.BatchNorm1d):
+    """Batch normalization without a shift, between the features of a loss on images and those of a loss on classes.
+
+    A loss on images sees the features that enter it, of any length (`entered`). The embedding is what comes out, of
+    length 1 with `normalize`: a loss with class weights sees it, and so do scores, maps and exports.
+
+    Reference:
+        Luo, Gu, Liao, Lai, Jiang: Bag of tricks and a strong baseline for deep person re-identification, CVPR workshops
+        2019, section 3.5. There the classifier and its test see what comes out as it is, and the test compares cosines.
+    """
+
+    words = "BNNeck"
+
+    def __init__(self, dimensions: int) -> None:
+        super().__init__(dimensions)
+        self.bias.requires_grad_(False)  # stays 0
+        self.entered: Tensor | None = None
+
+    def forward(self, input: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Normalize features; in training, keep those that entered until the next call."""
+        input = input.to(torch.promote_types(input.dtype, torch.float32))  # one tensor for both losses
+        self.entered = input if self.training else None
+        return super().forward(input)
+
+
+class BeforeNeck(nn.Module):
+    """A net as far as its BNNeck, in training."""
+
+    def __init__(self, net: nn.Module, neck: BNNeck) -> None:
+        super().__init__()
+        self.net, self.neck = net, neck
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return what enters the neck."""
+        self.net(images)
+        assert self.neck.entered is not None
+        return self.neck.entered
 
 
 class PlaceOfDot(nn.Module):
@@ -207,10 +254,11 @@ def freeze_batch_norm(net: nn.Module) -> list[nn.Module]:
         net: The net.
 
     Returns:
-        Its layers of batch normalization. In evaluation mode they keep their statistics, so put them there whenever
-        the net goes into training mode.
+        Its layers of batch normalization but for a BNNeck. In evaluation mode they keep their statistics, so put them
+        there whenever the net goes into training mode.
     """
-    layers = [layer for layer in net.modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm)]
+    norms = (layer for layer in net.modules() if isinstance(layer, nn.modules.batchnorm._BatchNorm))
+    layers = [layer for layer in norms if not isinstance(layer, BNNeck)]
     for layer in layers:
         layer.requires_grad_(False)
     return [*layers]
@@ -247,7 +295,7 @@ def templates(net: EmbeddingNet) -> np.ndarray:
         float32, rows × channels × height × width: coordinate k of an embedding is the sum of row k times the image.
 
     Raises:
-        UserError: For any other net.
+        UserError: For any other net, and for one that takes points.
 
     Examples:
         >>> from dmlviz.nets import build
@@ -255,6 +303,11 @@ def templates(net: EmbeddingNet) -> np.ndarray:
         (2, 1, 8, 8)
     """
     weight = _matrix(net)
+    if weight[0].numel() != math.prod(net.image):
+        raise UserError(
+            f"A row of W is a picture where a net takes images; this {net.name} takes points of {weight.shape[1]} "
+            "numbers: use one built for images."
+        )
     return weight.reshape(len(weight), *net.image).numpy()
 
 
@@ -288,6 +341,8 @@ def mahalanobis_matrix(net: EmbeddingNet) -> np.ndarray:
 
 
 def _matrix(net: EmbeddingNet) -> torch.Tensor:
+    if net.neck is not None:
+        raise UserError(f"A net with a BNNeck scales and shifts what W gives; got one on {net.name}: build it without.")
     layers = [layer for layer in net.body.modules() if any(True for _ in layer.parameters(recurse=False))]
     if len(layers) != 1 or not isinstance(layers[0], nn.Linear):
         raise UserError(f"Only a net of one linear layer is one matrix; {net.name} has {len(layers)} layers.")

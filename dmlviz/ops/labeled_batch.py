@@ -66,11 +66,19 @@ class LabeledBatch:
         self.memory, self._images, self.curvature = memory, images, curvature
         self._matrices: dict[str, Tensor] = {}
         self.second: LabeledBatch | None = None
+        self.entered: LabeledBatch | None = None
 
     def add_labels(self, labels: Any) -> None:
         """Add second labels: `second` is the batch with these, and the same matrices."""
         self.second = LabeledBatch(self.embeddings, labels, curvature=self.curvature)
         self.second._matrices = self._matrices
+
+    def before_neck(self, features: Tensor) -> "LabeledBatch":
+        """Keep the features that entered a BNNeck (n × d), which a loss on images sees, as `entered`; return them."""
+        self.entered = LabeledBatch(features, self.labels)
+        if self.second is not None:
+            self.entered.add_labels(self.second.labels)
+        return self.entered
 
     def prefix(self, length: int, normalize: bool) -> "LabeledBatch":
         """Return the batch, its memory and second labels with the first dimensions alone.

@@ -245,10 +245,7 @@ def _new_net(config: TrainConfig, seed: int | None = None) -> "EmbeddingNet":
     spec = DATASETS[config.dataset]
     return build(
         config.net,
-        embedding_dim=config.embedding_dim,
-        normalize=config.normalize,
-        curvature=config.ball,
-        clip_radius=config.clip_radius,
+        **config.embedding,
         channels=spec.channels,
         size=spec.size,
         of_points=spec.of_points,

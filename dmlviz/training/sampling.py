@@ -62,6 +62,12 @@ def _shuffled(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator)
     return shuffled(len(labels), config.batch_size, rng)
 
 
+@registry.register("square_root")
+@registry.register("class_balanced")
+def _by_class_size(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    return by_class_size(labels, config.batch_size, config.sampler_spec.class_power or 0.0, rng)
+
+
 @registry.register("episodes")
 def _episodes(config: TrainConfig, labels: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     return episodes(labels, config.classes_per_batch, config.images_per_class, rng)
@@ -113,6 +119,22 @@ def shuffled(count: int, batch_size: int, rng: np.random.Generator) -> Iterator[
     if batch_size > count:
         raise UserError(f"A batch has {batch_size} images; got {count:,} training images: use a smaller batch_size.")
     return _repeat(lambda: _shuffled_rows(count, batch_size, rng))
+
+
+def by_class_size(labels: np.ndarray, batch_size: int, power: float, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield batches of images each of a random class, drawn with p ∝ n^power by its n images (Kang et al. 2020, eq. 1).
+
+    A class gives its images in random order, and anew once all were given: so one may be in a batch twice.
+    """
+    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    weights = np.array([len(images) for images in members], float) ** power
+    left: list[list[int]] = [[] for _ in members]
+    while True:
+        batch = np.empty(batch_size, np.int64)
+        for row, label in enumerate(rng.choice(len(members), batch_size, p=weights / weights.sum())):
+            left[label] = left[label] or rng.permutation(members[label]).tolist()
+            batch[row] = left[label].pop()
+        yield batch
 
 
 def episodes(

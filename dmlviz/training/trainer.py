@@ -23,7 +23,7 @@ from dmlviz.metrics.probes import MAX_PROBED, probe_scores
 from dmlviz.miners.offline import OfflineHard
 from dmlviz.miners.tuples import Pairs, Triplets, tuples_within
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned, forward_chunk, trained_state
-from dmlviz.nets.models import freeze_batch_norm, projection_head
+from dmlviz.nets.models import BeforeNeck, BNNeck, freeze_batch_norm, projection_head
 from dmlviz.ops import dots
 from dmlviz.ops.ball import in_ball
 from dmlviz.ops.labeled_batch import LabeledBatch
@@ -100,6 +100,9 @@ class Trainer:
         if config.projection_dim:
             head = projection_head(config.embedding_dim, config.projection_dim, config.seed)
             self.trained = nn.Sequential(self.net, head.to(device))
+        self.neck = next((layer for layer in self.net.modules() if isinstance(layer, BNNeck)), None)
+        # What a loss on images sees.
+        self.seen = self.trained if self.neck is None else BeforeNeck(self.net, self.neck)
         build = partial(
             losses.build,
             config.loss,
@@ -120,12 +123,12 @@ class Trainer:
         self.steps_per_epoch = config.steps_of_epoch(len(self.train_images))
         parts: list[object] = [*self.loss.modules(), self.miner, self.batches]
         self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
-        if self.refreshable and (config.views > 1 or config.projection_dim or config.prefixes):
+        if self.refreshable and (config.views > 1 or config.projection_dim or config.prefixes or config.bn_neck):
             names = [(config.miner, self.miner), (config.sampler, self.batches)]
             name = next((name for name, part in names if isinstance(part, NeedsTrainEmbeddings)), config.loss)
             raise UserError(
-                f"{name} looks at all training images by their class, not at views, prefixes or behind a projection "
-                "head: train with labels, 1 view, no prefixes and no projection head, or choose another."
+                f"{name} looks at all training images by their class, not at views, prefixes, behind a projection "
+                "head or before a BNNeck: train with labels, 1 view and none of these, or choose another."
             )
         self.refreshing: list[Iterator[None]] = []
         # With the inputs of its batch, and what its gradients are multiplied with.
@@ -138,10 +141,7 @@ class Trainer:
         features = DATASETS[config.dataset].features
         return nets.build(
             config.net,
-            embedding_dim=config.embedding_dim,
-            normalize=config.normalize,
-            curvature=config.ball,
-            clip_radius=config.clip_radius,
+            **config.embedding,
             channels=data.channels,
             size=data.size,
             of_points=DATASETS[config.dataset].of_points,
@@ -194,8 +194,12 @@ class Trainer:
         batch = LabeledBatch(embeddings.float(), labels, curvature=self.config.ball)
         if self.second_labels is not None:
             batch.add_labels(self.second_labels[indices])
+        seen = batch
+        if self.neck is not None and self.neck.entered is not None:
+            seen = batch.before_neck(self.neck.entered)
         compared = batch if self.memory is None else self.memory.beside(batch.embeddings, labels, indices)
-        tuples = self.miner.mine(compared) if self.miner is not None else self._sampled(batch.labels)
+        mined = compared.entered or compared
+        tuples = self.miner.mine(mined) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(compared, tuples)
         shortened = [compared.prefix(length, self.config.normalize) for length in self.config.prefixes]
         for short, of_prefix in zip(shortened, self.of_prefixes, strict=True):
@@ -206,7 +210,7 @@ class Trainer:
         self.recorder = None
         if record:
             drawn = tuples_within(tuples, len(batch))
-            recorder = BatchRecorder(indices, self.labels[indices], batch.embeddings, drawn, self.loss, pixels)
+            recorder = BatchRecorder(indices, self.labels[indices], seen.embeddings, drawn, self.loss, pixels)
             self.recorder = recorder, inputs, self.precision.gradient_scale
         if math.isfinite(value) and self.precision.update(loss, self.optimizer):
             self.loss.after_step(batch)
@@ -223,7 +227,7 @@ class Trainer:
             return None
         (recorder, inputs, scale), self.recorder = self.recorder, None
         with self.precision.autocast():
-            batch = recorder.finish(step, stats.loss, stats.active, self.trained, inputs, scale)
+            batch = recorder.finish(step, stats.loss, stats.active, self.seen, inputs, scale)
         # Back to the indices and class IDs of the data set.
         return batch and replace(batch, images=self.train_images.rows[batch.images], labels=self.classes[batch.labels])
 

@@ -51,12 +51,14 @@ class ComparingLoss:
 
     @classmethod
     def from_config(cls, config: TrainConfig, batch: BatchRecord) -> "ComparingLoss":
-        """Return the loss of a config; of a weighted sum the part that takes the batch's tuples."""
+        """Return the loss of a config; of a weighted sum that which takes the batch's tuples, or sees its features."""
         parts = config.class_losses
         if not parts:
             return cls(config.loss, config.loss_params, batch.loss_weights, config.ball > 0)
         kind = "pairs" if batch.pairs is not None else "triplets" if batch.triplets is not None else None
         side = next((side for side, (name, _) in parts.items() if kind in LOSSES[name].tuple_kinds), "a")
+        if config.bn_neck:  # recorded is what enters it
+            side = next(side for side, (name, _) in parts.items() if LOSSES[name].needs_pairs)
         name, params = parts[side]
         own = {key[2:]: value for key, value in batch.loss_weights.items() if key.startswith(f"{side}.")}
         return cls(name, params, own, config.ball > 0)

@@ -43,8 +43,8 @@ def fixed_tuples(config: TrainConfig, labels: np.ndarray) -> FixedTuples | None:
         labels: Class IDs of the validation images that snapshots score (n).
 
     Returns:
-        The comparisons; None for a loss that needs a whole batch or is a sum over its terms, or with labels
-        that validation images have not.
+        The comparisons; None for a loss that needs a whole batch or is a sum over its terms, behind a BNNeck, or with
+        labels that validation images have not.
     """
     kind = _kind(config)
     rows = np.flatnonzero(np.isin(labels, config.train_classes))
@@ -62,7 +62,7 @@ def fixed_tuples(config: TrainConfig, labels: np.ndarray) -> FixedTuples | None:
 
 
 def _kind(config: TrainConfig) -> TupleKind | None:
-    if not config.use_labels or config.second_labels or config.loss_params.get("reduction") == "sum":
+    if not config.use_labels or config.second_labels or config.bn_neck or config.loss_params.get("reduction") == "sum":
         return None
     loss = LOSSES[config.loss]
     parts = [LOSSES[name] for name, _ in loss.parts(config.loss_params).values()] or [loss]

@@ -52,6 +52,7 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
     """
     labels = np.asarray(labels)
     usable = np.flatnonzero(np.isin(labels, config.train_classes))[: config.max_train_images]
+    usable = _long_tail(config, labels, usable)
     rows = _held_out(config, labels, usable)
     if len(np.unique(labels[rows])) < 2:
         none = np.zeros(0, np.int64)
@@ -67,6 +68,19 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
     return TrainingSplit(
         train, validation, sample, _take(labels, members, lambda label, count: min(count, like_scored[label]))
     )
+
+
+def _long_tail(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> np.ndarray:
+    """Return what an imbalance ρ leaves: n·ρ^(−i/(C−1)) images of class i of C, n those of the smallest, 1 at least.
+
+    The exponential profile of Cui et al. 2019 and Cao et al. 2019, whose classes are equally large. A longer tail is
+    part of a shorter one.
+    """
+    if config.imbalance == 1 or not len(usable):
+        return usable
+    classes, counts = np.unique(labels[usable], return_counts=True)
+    kept = counts.min() * config.imbalance ** -np.linspace(0, 1, len(classes))
+    return _take(labels, usable, lambda label, _: max(1, round(kept[np.searchsorted(classes, label)])))
 
 
 def _held_out(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> np.ndarray:

@@ -34,8 +34,8 @@ COLUMNS = 20  # tiles in a row of a batch's sheet
 def batch_payload(run: Run, step: int) -> BatchAnswer:
     """Build the payload of a recorded batch; raise RunNotFoundError where the run has none at that step."""
     batch = run.batch(step)
-    # Behind a projection head lies another space than that of the run's map.
-    head = run.config.projection_dim > 0
+    # Behind a projection head, and before a BNNeck, lies another space than that of the run's map.
+    head = run.config.projection_dim > 0 or run.config.bn_neck
     basis = default_projection(batch.embeddings_before, batch.labels) if head else projection_for(run, step)
     answer = to_json(batch, run.config, basis)
     answer["final"] = (run.path / "basis.npz").exists()
@@ -77,7 +77,7 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "labels": batch.labels.tolist(),
         "images": batch.images.tolist(),
         "copy_of": None if config.use_labels else np.unique(batch.images, return_inverse=True)[1].tolist(),
-        "behind_head": config.projection_dim > 0,
+        "seen": "head" if config.projection_dim else "neck" if config.bn_neck else "",
         "classes": list(short_names(DATASETS[config.dataset].classes)),
         "before": encode_array(batch.embeddings_before, "<f4"),
         "places": encode_array(positions, "<f4"),
@@ -86,7 +86,7 @@ def to_json(batch: BatchRecord, config: TrainConfig, basis: LinearProjection) ->
         "force": encode_array(np.linalg.norm(batch.gradient, axis=1), "<f4"),
         "origin": basis.project(np.zeros((1, batch.embeddings_before.shape[1])))[0, :2].tolist(),
         "view": basis.kind,
-        "normalize": config.normalize and not config.projection_dim,
+        "normalize": config.normalize and not (config.projection_dim or config.bn_neck),
         "curvature": config.ball,
         "thresholds": tuples.thresholds,
         "tuples": {

@@ -56,7 +56,7 @@ class BatchAnswer(TypedDict):
     labels: list[int]
     images: list[int]
     copy_of: list[int] | None
-    behind_head: bool
+    seen: str
     classes: list[str]
     before: str
     places: str

@@ -64,6 +64,7 @@ def _more(ui: UIState, form: "_Form") -> None:
         "The choice of batches": form.batches,
         "The views": form.views,
         "The choice of held-out classes": form.unseen,
+        "The long tail": lambda: form.field("imbalance"),
         "Wrong labels": lambda: form.field("label_noise"),
         "The validation share": lambda: form.field("validation_fraction"),
         "The optimizer": form.optimizer,
@@ -194,7 +195,7 @@ class _Form:
         if menu.open:  # else it would ask the worker with each page
             images, vectors = {"size": spec.size, "channels": spec.channels}, spec.features
             seen = images if vectors is None else {"features": vectors.dimensions}
-            made = {"embedding_dim": config.embedding_dim, "normalize": int(config.normalize)}
+            made = {name: int(getattr(config, name)) for name in ("embedding_dim", "normalize", "bn_neck")}
             with menu, st.container(width=LAYERS):
                 show_architecture("net", config.net, **made, **seen)
 
@@ -205,6 +206,7 @@ class _Form:
         _explanation(spec)
         parameters(self.ui, "loss", spec, self.config.loss_params)
         self.field("second_labels")
+        self.field("bn_neck")
 
     def miner(self) -> None:
         """Render the miner, if the loss takes tuples that the sampler does not make."""

@@ -19,7 +19,7 @@ from dmlviz_app.server.threads import ask_worker
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.protocol import ArchitectureProps, Picture
 
-SETTINGS = ("embedding_dim", "normalize", "channels", "size", "features")
+SETTINGS = ("embedding_dim", "normalize", "bn_neck", "channels", "size", "features")
 MOST = 4_096  # of a setting
 
 

@@ -26,7 +26,7 @@ EMBEDDED = 100  # images that the net of a page embeds at once
 MAX_STEPS = 10_000  # of which a page keeps the learning rates
 PLAIN: Fields = {"unfrozen_blocks": 0, "projection_dim": 0, "use_labels": True, "views": 1}
 PLAIN |= {"second_labels": "", "label_noise": 0.0, "corrections": None, "mixed_precision": False}
-PLAIN |= {"frozen_batch_norm": False, "memory": 0, "prefixes": ()}
+PLAIN |= {"frozen_batch_norm": False, "memory": 0, "prefixes": (), "bn_neck": False}
 
 
 @dataclass(frozen=True)
@@ -217,10 +217,7 @@ def _net(config: TrainConfig) -> nn.Module:
     spec = DATASETS[config.dataset]
     net = nets.build(
         config.net,
-        embedding_dim=config.embedding_dim,
-        normalize=config.normalize,
-        curvature=config.ball,
-        clip_radius=config.clip_radius,
+        **config.embedding,
         channels=spec.channels,
         size=spec.size,
         of_points=spec.of_points,

@@ -24,6 +24,21 @@ def balanced(y, P, K, rng):
             yield np.concatenate(batch)
 
 
+def class_balanced(y, batch_size, rng, power=0.0):  # 1: every image is equally likely
+    classes, counts = np.unique(y, return_counts=True)
+    chances, left = counts**power / (counts**power).sum(), {c: [] for c in classes}
+    while True:
+        batch = []
+        for c in rng.choice(classes, batch_size, p=chances):
+            left[c] = left[c] or list(rng.permutation(np.flatnonzero(y == c)))  # anew once all were given
+            batch.append(left[c].pop())
+        yield np.array(batch)
+
+
+def square_root(y, batch_size, rng):
+    yield from class_balanced(y, batch_size, rng, power=0.5)
+
+
 def episodes(y, P, K, rng):
     members = [np.flatnonzero(y == c) for c in np.unique(y)]
     while True:

@@ -28,7 +28,8 @@ const MEASURES = { euclidean: "distance", sqeuclidean: "squared distance", cosin
 /** The sentence of a moment, with this batch's numbers. `means` are those of `meanDistances`. */
 export function momentText(b: LoadedBatch, moment: number, means: MeanDistances): string {
   const classes = new Set(b.labels).size;
-  const space = b.behind_head ? ", as they leave the projection head" : ", as embedded";
+  const seen = { head: ", as they leave the projection head", neck: ", as they enter the BNNeck" };
+  const space = seen[b.seen as keyof typeof seen] ?? ", as embedded";
   switch (moment) {
     case 0:
       if (b.copy_of) {

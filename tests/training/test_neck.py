@@ -1,0 +1,75 @@
+"""A BNNeck: which loss sees what, in a training step as plain loops; the same net in every export."""
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from dmlviz import nets
+from dmlviz.errors import UserError
+from dmlviz.export.onnx_file import from_bytes
+from dmlviz.export.program.training import embedding_program, training_program
+from dmlviz.nets.models import freeze_batch_norm, mahalanobis_matrix, templates
+from dmlviz.training.trainer import Trainer
+from dmlviz.training.tuple_difficulty import ComparingLoss
+
+NECK = {"loss": "weighted_sum", "loss_params": {"a": "triplet", "b": "softmax", "weights": [2.0, 0.5]}, "bn_neck": True}
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_a_step_gives_each_loss_its_own_side_of_the_neck(digits, quick, normalize: bool) -> None:
+    sizes = {"classes_per_batch": 3, "images_per_class": 2, "embedding_dim": 5}
+    config = quick(**NECK, **sizes, miner=None, normalize=normalize)
+    trainer = Trainer(config, digits, torch.device("cpu"))
+    rows = next(trainer.batches)
+    trainer.batches = iter([rows])
+    labels, body, neck, softmax = trainer.labels[rows], trainer.net.body, trainer.net.neck, trainer.loss.b
+
+    f = body(trainer.train_images[torch.from_numpy(rows)])
+    mean = sum(f) / 6
+    deviation = (sum((row - mean) ** 2 for row in f) / 6 + 1e-5).sqrt()
+    out = torch.stack([neck.weight * (row - mean) / deviation for row in f])
+    out = out / out.norm(dim=1, keepdim=True) if normalize else out
+    margin = config.class_losses["a"][1]["margin"]
+    triplets = [
+        torch.relu((f[a] - f[p]).norm() - (f[a] - f[n]).norm() + margin)
+        for a, p, n in torch.cartesian_prod(*[torch.arange(6)] * 3).tolist()
+        if a != p and labels[a] == labels[p] != labels[n]
+    ]
+    expected = 2.0 * sum(triplets) / len(triplets) + 0.5 * cross_entropy(out @ softmax.weight.T + softmax.bias, labels)
+    weights = [*body.parameters(), neck.weight]
+    gradients = torch.autograd.grad(expected, weights)
+
+    stats = trainer.train_step(1, record=True)
+    assert stats.loss == pytest.approx(float(expected.detach()), rel=1e-5)
+    torch.testing.assert_close([weight.grad for weight in weights], [*gradients], rtol=1e-3, atol=1e-5)
+    assert not neck.bias.any()
+    record = trainer.record_batch(1, stats)
+    torch.testing.assert_close(torch.from_numpy(record.embeddings_before), f.detach())
+    assert ComparingLoss.from_config(config, record).name == "triplet"
+
+
+def test_in_testing_the_neck_has_the_statistics_of_training_and_every_export_is_that_net() -> None:
+    net = nets.build("small", embedding_dim=4, normalize=False, size=8, bn_neck=True, seed=0).train()
+    images = torch.randint(0, 256, (20, 1, 8, 8), dtype=torch.uint8)
+    given = (images.float() / 255 - 0.3) / 0.2
+    for _ in range(3):
+        net(given)
+    neck = net.eval().neck
+    expected = (net.body(given) - neck.running_mean) / (neck.running_var + neck.eps).sqrt() * neck.weight
+    assert neck.running_mean.abs().min() > 0
+    torch.testing.assert_close(net(given), expected)
+    torch.testing.assert_close(from_bytes(net, 0.3, 0.2)(images), expected)
+    assert {"neck.running_mean", "neck.running_var"} <= embedding_program(net, 20, (1, 8, 8))[1].keys()  # of a page
+    assert freeze_batch_norm(net) == []
+
+
+def test_what_a_neck_excludes_is_said(quick) -> None:
+    with pytest.raises(UserError, match="A page trains with labels and images as they are; got bn_neck"):
+        training_program(quick(**NECK))
+    assert quick(**NECK).id != quick(**NECK | {"bn_neck": False}).id
+    linear = nets.build("linear", normalize=False, bn_neck=True, size=8)
+    for read in (templates, mahalanobis_matrix):
+        with pytest.raises(UserError, match="A net with a BNNeck scales and shifts"):
+            read(linear)
+    with pytest.raises(UserError, match="this linear takes points of 2 numbers"):
+        templates(nets.build("linear", of_points=True, size=8))
