@@ -13,12 +13,14 @@ from dmlviz.storage.text import one_line
 from dmlviz.version import __version__
 from dmlviz_app.feature import FEATURES
 from dmlviz_app.forms.view_query import projection_infos
-from dmlviz_app.server.access import Rule, access
+from dmlviz_app.server.access import Routes, Rule, access
 from dmlviz_app.server.answers import UnderWayError
 from dmlviz_app.server.headers import NO_STORE, JSONResponse
 from dmlviz_app.server.monitoring_routes import obstacles
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import services
+
+own = Routes()
 
 
 def routes(base_path: str = "") -> list[Mount]:
@@ -27,13 +29,8 @@ def routes(base_path: str = "") -> list[Mount]:
     Raises:
         UserError: If one, of a plug-in, does not declare who may ask.
     """
-    answers = [
-        Route("/health", health),
-        Route("/health/ready", readiness),
-        Route("/methods.json", methods),
-        *(route for feature in FEATURES for route in feature.routes()),
-        Route("/{rest:path}", not_found),
-    ]
+    of_features = (route for feature in FEATURES for route in feature.routes())
+    answers = [*own(), *of_features, Route("/{rest:path}", not_found)]
     for route in answers:
         if not hasattr(route.endpoint, "access_rule"):
             raise UserError(f"The route {route.path} does not say who may ask: write @access(Rule.VISITOR) above it.")
@@ -62,20 +59,20 @@ def os_error(request: Request, error: Exception) -> Response:
 EXCEPTION_HANDLERS: dict[Any, Any] = {UserError: user_error, DiskFullError: user_error, OSError: os_error}
 
 
-@access(Rule.ANYONE)
+@own.get(Rule.ANYONE, "/health")
 async def health(_request: Request) -> Response:
     """Return whether the server answers, and its version."""
     return JSONResponse({"ok": True, "version": __version__}, headers=NO_STORE)
 
 
-@access(Rule.ANYONE)
+@own.get(Rule.ANYONE, "/health/ready")
 async def readiness(_request: Request) -> Response:
     """Return whether a job can start (200), or what keeps it from that (503)."""
     reasons = await asyncio.to_thread(obstacles, services())
     return JSONResponse({"ready": not reasons, "reasons": reasons}, 503 if reasons else 200, NO_STORE)
 
 
-@access(Rule.ANYONE)
+@own.get(Rule.ANYONE, "/methods.json")
 async def methods(_request: Request) -> Response:
     """Return the title and caution of every projection."""
     return JSONResponse(projection_infos(), headers={"Cache-Control": "max-age=3600"})

@@ -1,16 +1,12 @@
 """The route: a worker counts, and the server answers with what it wrote."""
 
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from starlette.responses import Response
-from starlette.routing import Route
+
+routes = Routes()
 
 
-def routes():
-    """Return the route; its address is below /dmlviz."""
-    return [Route("/runs/{run}/class-sizes.json", class_sizes)]
-
-
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/class-sizes.json")
 async def class_sizes(request):
     """Return the number of test images of each class of a run."""
     services = personal(request)

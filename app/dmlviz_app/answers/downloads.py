@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
-from starlette.routing import Route
 
 from dmlviz.errors import BusyError, UserError
 from dmlviz.export import FORMATS
@@ -17,22 +16,15 @@ from dmlviz.export.page import BUILT
 from dmlviz.export.site_builder import site_page
 from dmlviz.runs.run import Run
 from dmlviz.version import __version__
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.answers import AnswerFile
 from dmlviz_app.server.headers import NO_STORE, UNCOMPRESSED
 from dmlviz_app.server.services import TRAINING_PAGES
 
-
-def routes() -> list[Route]:
-    """Return the routes of a run's files."""
-    return [
-        Route("/runs/{run}/export/{format}", export),
-        Route("/runs/{run}/run.zip", export_archive),
-        Route("/runs/{run}/training/{file}", training_file),
-    ]
+routes = Routes()
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/export/{format}")
 async def export(request: Request) -> Response:
     """Return a file to keep; `?view=` is the ID of a projection, and `KEYS` are as in the page's address."""
     name, view = request.path_params["format"], request.query_params.get("view")
@@ -44,7 +36,7 @@ async def export(request: Request) -> Response:
     return await _file(request, run, format.media_type, NO_STORE | UNCOMPRESSED, "export", **asked)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/run.zip")
 async def export_archive(request: Request) -> Response:
     """Return a run as one zip, to be imported elsewhere."""
     run = personal(request).runs.get(request.path_params["run"])
@@ -72,7 +64,7 @@ POLICY = (
 )
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/training/{file}")
 async def training_file(request: Request) -> Response:
     """Return a file of the page, which a worker writes when it is first asked for."""
     services, name = personal(request), request.path_params["file"]

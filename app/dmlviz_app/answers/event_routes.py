@@ -8,34 +8,22 @@ from itertools import zip_longest
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
 from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import EventLogDir
-from dmlviz_app.server.access import Rule, access, personal, while_visible
+from dmlviz_app.server.access import Routes, Rule, personal, while_visible
 from dmlviz_app.server.event_stream import event_hub
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, STREAM, UNCOMPRESSED, JSONResponse
 from dmlviz_app.server.metrics import FIRST_FRAMES
 from dmlviz_app.server.services import Services
 
 MOST_LOGS = 12  # at once: six runs, and a projection of each
+routes = Routes()
 
 
-def routes() -> list[Route]:
-    """Events and frames, of runs and of projections."""
-    return [
-        Route("/events", events_of_many),
-        Route("/runs/{run}/events", run_events),
-        Route("/runs/{run}/projections/{projection}/events", projection_events),
-        Route("/runs/{run}/projections/{projection}/items.json", projection_items),
-        Route("/frames/{run}/{frame}.i16", frame),
-        Route("/frames/{run}/{projection}/{frame}.i16", frame),
-    ]
-
-
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/events")
 async def run_events(request: Request) -> Response:
     """Stream the events of a run, old and new, as server-sent events."""
     run = request.path_params["run"]
@@ -44,7 +32,7 @@ async def run_events(request: Request) -> Response:
     return _stream(request, record, lambda: scheduler.status(record))
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/projections/{projection}/events")
 async def projection_events(request: Request) -> Response:
     """Stream the events of a projection of a run, as `run_events`."""
     run, projection = request.path_params["run"], request.path_params["projection"]
@@ -53,7 +41,7 @@ async def projection_events(request: Request) -> Response:
     return _stream(request, record, lambda: scheduler.status(record))
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/events")
 async def events_of_many(request: Request) -> Response:
     """Stream the events of some runs and projections at once; the name of a message's event is the number of its log.
 
@@ -95,7 +83,7 @@ async def _together(streams: Sequence[AsyncIterator[str]]) -> AsyncGenerator[str
             task.cancel()
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/projections/{projection}/items.json")
 async def projection_items(request: Request) -> Response:
     """Return the test images on the map of a projection, as a list of their numbers."""
     run = personal(request).runs.get(request.path_params["run"])
@@ -104,7 +92,7 @@ async def projection_items(request: Request) -> Response:
     return JSONResponse(items.tolist(), headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/frames/{run}/{frame}.i16", "/frames/{run}/{projection}/{frame}.i16")
 async def frame(request: Request) -> Response:
     """Return the positions of one frame: int16, quantized."""
     run, projection = request.path_params["run"], request.path_params.get("projection")

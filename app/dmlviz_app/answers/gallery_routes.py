@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.frame import Frame, picture_hints
@@ -25,7 +24,7 @@ from dmlviz_app.answers.query_routes import (
     refusal_status,
     use_file,
 )
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import ask_worker
@@ -33,19 +32,7 @@ from dmlviz_app.server.threads import ask_worker
 ZIP = b"PK\x03\x04"  # with which a zip begins
 MAX_SAID = 20  # sentences on what was kept
 MAX_CHECKED = 50  # new pictures that are compared with the others of their name
-
-
-def routes() -> list[Route]:
-    """Return the routes of a gallery: its content, its pictures, what is kept and removed; and those of a new batch."""
-    return [
-        Route("/runs/{run}/batches.json", batches),
-        Route("/runs/{run}/new_batch.json", new_batch),
-        Route("/runs/{run}/gallery.json", content),
-        Route("/runs/{run}/gallery.zip", archive),
-        Route("/runs/{run}/gallery", keep, methods=["POST"]),
-        Route("/runs/{run}/gallery/{picture}", remove, methods=["DELETE"]),
-        Route("/runs/{run}/gallery/{picture}.png", picture_file),
-    ]
+routes = Routes()
 
 
 class _Sent(NamedTuple):
@@ -56,7 +43,7 @@ class _Sent(NamedTuple):
     said: list[str]
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/gallery.json")
 async def content(request: Request) -> Response:
     """Return the kept pictures, with their places on the maps."""
     services = personal(request)
@@ -64,7 +51,7 @@ async def content(request: Request) -> Response:
     return JSONResponse(await ask_worker(request, _content, run, services), headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.post(Rule.RUN_READER, "/runs/{run}/gallery")
 async def keep(request: Request) -> Response:
     """Keep a picture, sent as to `query_routes.ask`, under `?name=`; those of a zip under names of its folders."""
     services, name = personal(request), request.query_params.get("name", "")
@@ -82,7 +69,7 @@ async def keep(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.delete(Rule.RUN_READER, "/runs/{run}/gallery/{picture}")
 async def remove(request: Request) -> Response:
     """Remove a picture that this person kept."""
     services, run = personal(request), request.path_params["run"]
@@ -94,7 +81,7 @@ async def remove(request: Request) -> Response:
     return JSONResponse(await ask_worker(request, _content, gallery.run, services), headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/gallery/{picture}.png")
 async def picture_file(request: Request) -> Response:
     """Return a kept picture."""
     services, id = personal(request), request.path_params["picture"]
@@ -104,7 +91,7 @@ async def picture_file(request: Request) -> Response:
     return Response(await asyncio.to_thread(gallery.png, id), media_type="image/png", headers=PRIVATE_IMMUTABLE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/gallery.zip")
 async def archive(request: Request) -> Response:
     """Return the kept pictures as a zip of NAME/FILE, to be kept elsewhere."""
     services = personal(request)
@@ -114,7 +101,7 @@ async def archive(request: Request) -> Response:
     return Response(file.getvalue(), media_type="application/zip", headers=headers)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/batches.json")
 async def batches(request: Request) -> Response:
     """Return the data sets on disk whose images a run's net takes as they are: {name: title}."""
     services = personal(request)
@@ -124,7 +111,7 @@ async def batches(request: Request) -> Response:
     return JSONResponse(alike, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/new_batch.json")
 async def new_batch(request: Request) -> Response:
     """Place a data set (`?data=`), or else the kept pictures, on a map (`?view=`), as a `NewBatchContent`."""
     services, run = personal(request), personal(request).runs.get(request.path_params["run"])

@@ -17,7 +17,6 @@ import numpy as np
 from pydantic import ConfigDict, TypeAdapter
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
 from typing_extensions import TypedDict
 
 from dmlviz.data.frame import Frame
@@ -28,7 +27,7 @@ from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz_app.answers.protocol import OcclusionMaps, QueryAnswer, QueryRefusal
 from dmlviz_app.answers.query import query, sample
 from dmlviz_app.answers.query_answer import encode_picture, query_answer
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE, JSONResponse, parse_json
 from dmlviz_app.server.services import Services
@@ -56,15 +55,10 @@ class _RefusedError(UserError):
         self.status = status
 
 
-def routes() -> list[Route]:
-    """Return the routes that answer a picture."""
-    return [
-        Route("/runs/{run}/query", ask, methods=["POST"]),
-        Route("/runs/{run}/occlusion/{item:int}.json", occlusion, methods=["POST"]),
-    ]
+routes = Routes()
 
 
-@access(Rule.RUN_READER)
+@routes.post(Rule.RUN_READER, "/runs/{run}/query")
 async def ask(request: Request) -> Response:
     """Return the neighbors of a drawing or a sample (`QueryQuestion`, in JSON), or of a picture (any other body).
 
@@ -89,7 +83,7 @@ async def ask(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.post(Rule.RUN_READER, "/runs/{run}/occlusion/{item:int}.json")
 async def occlusion(request: Request) -> Response:
     """Return which parts of a picture, sent as to `ask`, and of a test image hold them together for the final net."""
     run = personal(request).runs.get(request.path_params["run"])

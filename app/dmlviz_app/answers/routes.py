@@ -8,7 +8,6 @@ from typing import cast
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
@@ -34,50 +33,22 @@ from dmlviz_app.answers.nearest_neighbors import asked_agreement, asked_nearest,
 from dmlviz_app.answers.point_values import moved_embeddings, point_value_bytes, train_points
 from dmlviz_app.answers.protocol import Logits, TrackedItems
 from dmlviz_app.answers.table_rows import selected_rows_as_csv
-from dmlviz_app.server.access import Rule, access, data_not_found, personal
+from dmlviz_app.server.access import Routes, Rule, data_not_found, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, UNCOMPRESSED, JSONResponse
 from dmlviz_app.server.services import services
 from dmlviz_app.server.threads import ask_worker
 
-
-def routes() -> list[Route]:
-    """Return all routes about runs and their images; those of a data set name its content by a hash."""
-    modules = (downloads, event_routes, gallery_routes, query_routes)
-    return [
-        *(route for module in modules for route in module.routes()),
-        Route("/runs/{run}/tracked_items.json", tracked_items),
-        Route("/runs/{run}/nearest.bin", nearest),
-        Route("/runs/{run}/per_query.bin", per_query),
-        Route("/runs/{run}/baseline.json", baseline),
-        Route("/runs/{run}/neighbors/{item:int}.json", neighbors),
-        Route("/runs/{run}/example.json", example),
-        Route("/runs/{run}/neighbor-history/{item:int}.json", history),
-        Route("/runs/{run}/thumbnail-{theme}.png", thumbnail),
-        Route("/runs/{run}/logits/{item:int}.json", logits),
-        Route("/runs/{run}/pair/{first:int}/{second:int}.json", pair),
-        Route("/runs/{run}/occlusion/{first:int}/{second:int}.json", occlusion),
-        Route("/runs/{run}/mixture/{view}.json", mixed),
-        Route("/runs/{run}/values/{view}/{measure}.f32", values),
-        Route("/runs/{run}/moved/{view}.bin", moved),
-        Route("/runs/{run}/labels.u16", labels),
-        Route("/runs/{run}/columns.json", columns),
-        Route("/runs/{run}/columns/{name:path}.f32", column),
-        Route("/runs/{run}/rows.csv", rows, methods=["POST"]),
-        Route("/runs/{run}/train-points/{view}.json", trained_on),
-        Route("/agreement/{a}/{b}.json", agreement),
-        Route("/data/{dataset}/{hash}/labels.u16", dataset_labels),
-        Route("/data/{dataset}/{hash}/sprite-{sheet:int}.png", sheet),
-    ]
+routes = Routes(downloads.routes, event_routes.routes, gallery_routes.routes, query_routes.routes)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/tracked_items.json")
 async def tracked_items(request: Request) -> Response:
     """Which test images of a run are tracked."""
     indices = _run(request).tracked_indices
     return JSONResponse(TrackedItems(tracked=None if indices is None else indices.tolist()), headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/nearest.bin")
 async def nearest(request: Request) -> Response:
     """Return each image's nearest test image: n int32 indices, then n float32 distances; no content before the end."""
     run = _run(request)
@@ -86,7 +57,7 @@ async def nearest(request: Request) -> Response:
     return _binary(await asked_nearest(request, run))
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/per_query.bin")
 async def per_query(request: Request) -> Response:
     """Return each image's contribution to the scores after `step` batches; without a step, at the end.
 
@@ -101,7 +72,7 @@ async def per_query(request: Request) -> Response:
         return _binary(await asyncio.to_thread(record.result.read_bytes))
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/baseline.json")
 async def baseline(request: Request) -> Response:
     """Return the scores of the tracked images without a net, computed on their pixels; null without pictures."""
     run, services = _run(request), personal(request)
@@ -117,7 +88,7 @@ async def baseline(request: Request) -> Response:
     return JSONResponse(scores, headers=PRIVATE_IMMUTABLE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/neighbors/{item:int}.json")
 async def neighbors(request: Request) -> Response:
     """Return a test image and its nearest neighbors, at `step` or at present; `metric` is euclidean or cosine."""
     run, item = _run(request), request.path_params["item"]
@@ -126,13 +97,13 @@ async def neighbors(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/example.json")
 async def example(request: Request) -> Response:
     """Return the test image that is shown before a person has clicked one; null before the end."""
     return JSONResponse({"item": await asyncio.to_thread(example_item, _run(request))}, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/neighbor-history/{item:int}.json")
 async def history(request: Request) -> Response:
     """Return the neighbors of a test image at every snapshot; `metric` is euclidean or cosine."""
     run, item = _run(request), request.path_params["item"]
@@ -141,7 +112,7 @@ async def history(request: Request) -> Response:
     return JSONResponse(payload, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/logits/{item:int}.json")
 async def logits(request: Request) -> Response:
     """Return the scores of a test image with each class, before and after the margin of the loss."""
     question = {"ask": "logits", "run": str(_run(request).path), "item": request.path_params["item"]}
@@ -149,7 +120,7 @@ async def logits(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/pair/{first:int}/{second:int}.json")
 async def pair(request: Request) -> Response:
     """Compare two test images: distances of pixels and embeddings, each with a decision by threshold."""
     run, (first, second) = _run(request), (request.path_params[side] for side in ("first", "second"))
@@ -160,7 +131,7 @@ async def pair(request: Request) -> Response:
     return JSONResponse(await asyncio.to_thread(image_pair, run, tiles, first, second), headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/occlusion/{first:int}/{second:int}.json")
 async def occlusion(request: Request) -> Response:
     """Return which parts of two test images hold them together."""
     run, items = _run(request), [request.path_params[side] for side in ("first", "second")]
@@ -168,7 +139,7 @@ async def occlusion(request: Request) -> Response:
     return await query_routes.occlusion_answer(request, run, items)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/mixture/{view}.json")
 async def mixed(request: Request) -> Response:
     """Mix the test images of `?near=` (ITEM:WEIGHT,…), as those nearest to a place of a map, and place the mixture."""
     near, view = request.query_params.get("near", ""), request.path_params["view"]
@@ -176,7 +147,7 @@ async def mixed(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/thumbnail-{theme}.png")
 async def thumbnail(request: Request) -> Response:
     """Return a run's map as a small picture; its address has the stamp of the drawn events."""
     run, theme = _run(request), request.path_params["theme"]
@@ -186,7 +157,7 @@ async def thumbnail(request: Request) -> Response:
     return Response(png, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/values/{view}/{measure}.f32")
 async def values(request: Request) -> Response:
     """Return a number for every test image to color the map by: n float32."""
     run, view = _run(request), request.path_params["view"]
@@ -199,7 +170,7 @@ async def values(request: Request) -> Response:
     return _binary(await asyncio.to_thread(point_value_bytes, run, projection, measure))
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/moved/{view}.bin")
 async def moved(request: Request) -> Response:
     """Return embeddings for the page to lay out: their number n, n items (int32), n × d numbers (float32)."""
     run = _run(request)
@@ -208,28 +179,28 @@ async def moved(request: Request) -> Response:
     return _binary(await asyncio.to_thread(moved_embeddings, run, step))
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/labels.u16")
 async def labels(request: Request) -> Response:
     """Return the class IDs of a run's test images, 16 bits each (little-endian), if its data set is not on disk."""
     array = _run(request).labels
     return _binary(b"" if array is None else array.astype("<u2").tobytes())
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/columns.json")
 async def columns(request: Request) -> Response:
     """Return the further columns of the test images that a map can be colored by."""
     infos = await asyncio.to_thread(column_infos, _run(request), personal(request).data)
     return JSONResponse(infos, headers=PRIVATE_IMMUTABLE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/columns/{name:path}.f32")
 async def column(request: Request) -> Response:
     """Return a number for every test image from a column: n float32."""
     run, name = _run(request), request.path_params["name"]
     return _binary(await asyncio.to_thread(column_bytes, run, personal(request).data, name))
 
 
-@access(Rule.RUN_READER)
+@routes.post(Rule.RUN_READER, "/runs/{run}/rows.csv")
 async def rows(request: Request) -> Response:
     """Test images with every column as CSV; the body has a bit for each image, as in frontend/src/lib/base64.ts."""
     run, length = _run(request), request.headers.get("content-length", "")
@@ -244,7 +215,7 @@ async def rows(request: Request) -> Response:
     return Response(content, headers=NO_STORE, media_type="text/csv")
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/train-points/{view}.json")
 async def trained_on(request: Request) -> Response:
     """Images that a run has trained on, with their positions on a map."""
     run, view = _run(request), request.path_params["view"]
@@ -254,7 +225,7 @@ async def trained_on(request: Request) -> Response:
     return JSONResponse(points, headers=PRIVATE_IMMUTABLE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/agreement/{a}/{b}.json")
 async def agreement(request: Request) -> Response:
     """Return the test images that two runs get right and wrong."""
     a, b = (personal(request).runs.get(request.path_params[side]) for side in ("a", "b"))
@@ -276,14 +247,14 @@ def _binary(content: bytes) -> Response:
     return Response(content, headers=PRIVATE_IMMUTABLE | UNCOMPRESSED, media_type="application/octet-stream")
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, "/data/{dataset}/{hash}/labels.u16")
 async def dataset_labels(request: Request) -> Response:
     """Return the class IDs of a data set's test images, 16 bits each (little-endian)."""
     tiles = await asyncio.to_thread(_tiles, request)
     return Response(tiles.labels.tobytes(), headers=PRIVATE_IMMUTABLE, media_type="application/octet-stream")
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, "/data/{dataset}/{hash}/sprite-{sheet:int}.png")
 async def sheet(request: Request) -> Response:
     """Return a sprite sheet of a data set's test images."""
     tiles = await asyncio.to_thread(_tiles, request)

@@ -5,40 +5,29 @@ import asyncio
 from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Route
 
 from dmlviz.cleaning.decisions import cleaning
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
 from dmlviz_app.clean import payloads, state
 from dmlviz_app.clean.protocol import ReviewActions
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
 
 MAX_BODY = 1_000_000  # bytes
 WHAT = "What is sent to the review sheet"
 _DECISIONS = TypeAdapter(ReviewActions)
+routes = Routes()
 
 
-def routes() -> list[Route]:
-    """Return the routes of findings, their pictures, and the decisions about them."""
-    return [
-        Route("/runs/{run}/cleaning.json", findings),
-        Route("/runs/{run}/cleaning-{part:int}.png", pictures),
-        Route("/runs/{run}/cleaning/search", search, methods=["POST"]),
-        Route("/runs/{run}/cleaning/decisions", decide, methods=["POST"]),
-        Route("/runs/{run}/cleaning.csv", table),
-    ]
-
-
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/cleaning.json")
 async def findings(request: Request) -> Response:
     """Return a run's findings in its training data, and the progress of the search."""
     answer = await asyncio.to_thread(payloads.findings, _run(request), personal(request))
     return JSONResponse(answer, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/cleaning-{part:int}.png")
 async def pictures(request: Request) -> Response:
     """Return the pictures of a part of the findings."""
     path = payloads.pictures(_run(request), personal(request), request.path_params["part"])
@@ -47,7 +36,7 @@ async def pictures(request: Request) -> Response:
     return FileResponse(path, headers=NO_STORE, media_type="image/png")
 
 
-@access(Rule.RUN_READER)
+@routes.post(Rule.RUN_READER, "/runs/{run}/cleaning/search")
 async def search(request: Request) -> Response:
     """Start the search through the training data; return how it stands then. `work/ID` stops it."""
     run, services = _run(request), personal(request)
@@ -55,7 +44,7 @@ async def search(request: Request) -> Response:
     return JSONResponse(await asyncio.to_thread(payloads.findings, run, services), headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.post(Rule.RUN_READER, "/runs/{run}/cleaning/decisions")
 async def decide(request: Request) -> Response:
     """Keep decisions about training images, or take them back."""
     sent = await read_json_body(request, _DECISIONS, MAX_BODY, WHAT)
@@ -63,7 +52,7 @@ async def decide(request: Request) -> Response:
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/cleaning.csv")
 async def table(request: Request) -> Response:
     """Return the findings in own vectors, with what was decided, as a file to download."""
     run = _run(request)

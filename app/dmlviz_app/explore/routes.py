@@ -10,14 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dmlviz.catalog.datasets import check_strengths
 from dmlviz.catalog.parameters import parse_literal
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
 from dmlviz_app.answers.sprites import image_tiles
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
 from dmlviz_app.server.services import Services, services
@@ -30,16 +29,7 @@ AUGMENTED = 8  # images
 MAX_BODY = 65_536  # bytes of an address
 SENDERS = Turns(1, MAX_OF_ALL)
 BUSY = "You send one file at a time, and not too many people at once: try again when the other one is here."
-
-
-def routes() -> list[Route]:
-    """Return the routes; files come as a form."""
-    return [
-        Route("/runs/{run}/map", map_of_view, methods=["POST"]),
-        Route("/augmented/{dataset}.png", augmented),
-        Route("/uploads/data", data, methods=["POST"]),
-        Route("/uploads/weights", weights, methods=["POST"]),
-    ]
+routes = Routes()
 
 
 class _AskedMap(BaseModel):
@@ -53,7 +43,7 @@ class _AskedMap(BaseModel):
 _ASKED_MAP: TypeAdapter[_AskedMap] = TypeAdapter(_AskedMap)
 
 
-@access(Rule.RUN_READER)
+@routes.post(Rule.RUN_READER, "/runs/{run}/map")
 async def map_of_view(request: Request) -> Response:
     """Begin another map of a run; return the props of the map, or null where only the whole page can say how it is."""
     from dmlviz_app.explore import maps  # with Streamlit's parts, which a server imports when it has started
@@ -64,7 +54,7 @@ async def map_of_view(request: Request) -> Response:
     return JSONResponse(props, headers=NO_STORE)
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, "/augmented/{dataset}.png")
 async def augmented(request: Request) -> Response:
     """Return a picture of eight test images of a data set, and below each what an augmentation makes of it, twice."""
     dataset = request.path_params["dataset"]
@@ -80,7 +70,7 @@ async def augmented(request: Request) -> Response:
     return Response(png, headers=NO_STORE, media_type="image/png")
 
 
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/uploads/data")
 async def data(request: Request) -> Response:
     """Begin to read images or vectors, for the dialog that shows what they are."""
     services = personal(request)
@@ -89,7 +79,7 @@ async def data(request: Request) -> Response:
     return JSONResponse({"ok": True}, headers=NO_STORE)
 
 
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/uploads/weights")
 async def weights(request: Request) -> Response:
     """Keep the weights of a backbone, for the person's next computation of features."""
     services = personal(request)

@@ -7,7 +7,6 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from typing_extensions import TypedDict
 
 from dmlviz.errors import UserError
@@ -20,7 +19,7 @@ from dmlviz_app.answers.cached_file import computed_file
 from dmlviz_app.labs.files import lab_planes
 from dmlviz_app.labs.picture import named_study
 from dmlviz_app.labs.question import ask
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.answers import AnswerFile
 from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
 from dmlviz_app.server.services import COMPUTED
@@ -41,24 +40,11 @@ class _Question(TypedDict, total=False):
 
 
 _QUESTION = TypeAdapter(_Question)
+routes = Routes()
+STUDY = "/labs/{lab}/{dataset}/{source}"  # a study: the ready-made one, the quick or the full one
 
 
-def routes() -> list[Route]:
-    """Return the addresses of each lab, data set and study: the ready-made one, the quick or the full one."""
-    study = "/labs/{lab}/{dataset}/{source}"
-    return [
-        Route("/labs/printed-and-measured.html", printed_and_measured),
-        Route(f"{study}/picture.json", picture),
-        Route(f"{study}/planes.json", planes),
-        Route(f"{study}/planes.png", sheet),
-        Route(f"{study}/answer.json", answer, methods=["POST"]),
-        Route(f"{study}/numbers.csv", numbers),
-        Route(f"{study}/figure.html", figure),
-        Route(f"{study}/script.py", script),
-    ]
-
-
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/labs/printed-and-measured.html")
 async def printed_and_measured(request: Request) -> Response:
     """Return a page of every number that the labs' papers print, beside ours of the ready-made studies."""
     stamp = (printed.HERE / "printed.csv").stat().st_mtime_ns
@@ -66,27 +52,27 @@ async def printed_and_measured(request: Request) -> Response:
     return Response(content, media_type="text/html", headers=NO_STORE)
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, STUDY + "/picture.json")
 async def picture(request: Request) -> Response:
     """Return the picture of a lab, with the similarities of its places."""
     content = await _computed(request, "picture")
     return Response(content, media_type="application/json", headers=NO_STORE)
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, STUDY + "/planes.json")
 async def planes(request: Request) -> Response:
     """Return the linked maps of a study."""
     study = _study(request)
     return JSONResponse(await asyncio.to_thread(lab_planes, study), headers=NO_STORE)
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, STUDY + "/planes.png")
 async def sheet(request: Request) -> Response:
     """Return the images of the linked maps, side by side."""
     return Response(await _computed(request, "planes"), media_type="image/png", headers=NO_STORE)
 
 
-@access(Rule.DATA_READER)
+@routes.post(Rule.DATA_READER, STUDY + "/answer.json")
 async def answer(request: Request) -> Response:
     """Return the answer of a net of the study to the playground's question, which is JSON."""
     question = await read_json_body(request, _QUESTION, MAX_QUESTION_BYTES, "A question of a lab")
@@ -95,14 +81,14 @@ async def answer(request: Request) -> Response:
     return JSONResponse(await ask_worker(request, ask, study, dataset, data, fields), headers=NO_STORE)
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, STUDY + "/numbers.csv")
 async def numbers(request: Request) -> Response:
     """Return the rows of all figures as CSV."""
     study = await asyncio.to_thread(_study, request)
     return await _download(request, study, "text/csv", f"{_name(study)}.csv", "numbers")
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, STUDY + "/figure.html")
 async def figure(request: Request) -> Response:
     """Return a figure as a page that needs no network; `?figure=` names it, `?dark=1` is for a dark page."""
     study, figures = await asyncio.to_thread(_study, request), LABS[request.path_params["lab"]].figures
@@ -111,7 +97,7 @@ async def figure(request: Request) -> Response:
     return await _download(request, study, "text/html", file, "figure", figure=name, dark=dark == "1")
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, STUDY + "/script.py")
 async def script(request: Request) -> Response:
     """Return a Python script that repeats the study."""
     lab, size = LABS[request.path_params["lab"]], request.path_params["source"]

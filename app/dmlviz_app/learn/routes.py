@@ -9,7 +9,6 @@ from typing import Annotated, Any, cast
 from pydantic import ConfigDict, Field, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from typing_extensions import TypedDict
 
 from dmlviz import metrics
@@ -29,7 +28,7 @@ from dmlviz_app.learn.clouds import cloud
 from dmlviz_app.learn.code import source_page
 from dmlviz_app.learn.protocol import CodeSteps, Drawn, LossCurve, LossForces, LossGround, PointCloud, SpaceScores
 from dmlviz_app.learn.sheet import may_read_sheets, sheet_page
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse, read_json_body
 from dmlviz_app.server.services import services
 from dmlviz_app.server.threads import ask_worker
@@ -79,26 +78,10 @@ class _Points(TypedDict):
 
 _LOSS_QUESTION, _POINTS = TypeAdapter(_LossQuestion), TypeAdapter(_Points)
 _VALUES: TypeAdapter[dict[str, Number]] = TypeAdapter(dict[str, Number])
+routes = Routes()
 
 
-def routes() -> list[Route]:
-    """Return the routes; a question is JSON, since it holds what a person has just dragged."""
-    return [
-        Route("/losses/{loss}/{picture}.json", picture, methods=["POST"]),
-        Route("/scores.json", scores, methods=["POST"]),
-        Route("/figures/{figure}.json", figure, methods=["POST"]),
-        Route("/code/{kind}/{name}/source.html", source),
-        Route("/code/{kind}/{name}/steps.json", code_steps),
-        Route("/runs/{run}/code/{kind}/{name}/steps.json", run_code_steps),
-        Route("/lessons/{lesson}/sheet.html", sheet),
-        Route("/clouds/{dataset}.json", images_as_points),
-        Route("/runs/{run}/cloud.json", run_as_points),
-        Route("/glossary.json", glossary),
-        Route("/learn-pictures.svg", drawings),
-    ]
-
-
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/losses/{loss}/{picture}.json")
 async def picture(request: Request) -> Response:
     """Return the values and slopes of a loss on a few points."""
     kind, loss = request.path_params["picture"], LOSSES[request.path_params["loss"]]
@@ -126,7 +109,7 @@ def _answer(question: str) -> LossCurve | LossForces | LossGround | CodeSteps | 
     return cast(LossCurve | LossForces | LossGround | CodeSteps | Drawn, answer)
 
 
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/figures/{figure}.json")
 async def figure(request: Request) -> Response:
     """Return a figure with some values of its sliders."""
     values = await read_json_body(request, _VALUES, MAX_BODY_BYTES, "Values of a figure's sliders")
@@ -134,7 +117,7 @@ async def figure(request: Request) -> Response:
     return JSONResponse(await ask_worker(request, _answer, question), headers=NO_STORE)
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/code/{kind}/{name}/source.html")
 async def source(request: Request) -> Response:
     """Return the file of the library that implements an entry, its lines numbered."""
     kind, name = _entry(request)
@@ -142,13 +125,13 @@ async def source(request: Request) -> Response:
     return Response(content, media_type="text/html", headers=NO_STORE)
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/code/{kind}/{name}/steps.json")
 async def code_steps(request: Request) -> Response:
     """Return what the lines of an entry's code make of eight digits."""
     return await _steps(request, "", 0)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/code/{kind}/{name}/steps.json")
 async def run_code_steps(request: Request) -> Response:
     """Return what the lines of an entry's code make of eight images of a run."""
     run = await asyncio.to_thread(personal(request).runs.get, request.path_params["run"])
@@ -173,14 +156,14 @@ def _entry(request: Request) -> tuple[str, str]:
     return kind, name
 
 
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/scores.json")
 async def scores(request: Request) -> Response:
     """Return the scores of points in the plane with classes, against themselves."""
     question = await read_json_body(request, _POINTS, MAX_POINTS_BYTES, "Points to score")
     return JSONResponse(await asyncio.to_thread(_scores, json.dumps(question)), headers=NO_STORE)
 
 
-@access(Rule.DATA_READER)
+@routes.get(Rule.DATA_READER, "/clouds/{dataset}.json")
 async def images_as_points(request: Request) -> Response:
     """Return some test images of a data set as points: their pixels along the directions of largest variance."""
     dataset = request.path_params["dataset"]
@@ -189,21 +172,21 @@ async def images_as_points(request: Request) -> Response:
     return Response(content, headers=NO_STORE, media_type="application/json")
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/cloud.json")
 async def run_as_points(request: Request) -> Response:
     """Return the last embeddings of some tracked images of a run."""
     run = personal(request).runs.get(request.path_params["run"])
     return JSONResponse(await asyncio.to_thread(_run_as_points, run), headers=NO_STORE)
 
 
-@access(Rule.ANYONE)
+@routes.get(Rule.ANYONE, "/glossary.json")
 async def glossary(_request: Request) -> Response:
     """Return the title and text of every term."""
     terms = {name: GlossaryTerm(title=term.title, text=term.text) for name, term in GLOSSARY.items()}
     return JSONResponse(terms, headers={"Cache-Control": "max-age=3600"})
 
 
-@access(Rule.ANYONE)
+@routes.get(Rule.ANYONE, "/learn-pictures.svg")
 async def drawings(_request: Request) -> Response:
     """Return the drawings of the index; their address has their checksum."""
     return Response(pictures()[0], media_type="image/svg+xml", headers=PRIVATE_IMMUTABLE)
@@ -221,7 +204,7 @@ def _scores(question: str) -> SpaceScores:
     return {"scores": {name: value if math.isfinite(value) else None for name, value in values.items()}}
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/lessons/{lesson}/sheet.html")
 async def sheet(request: Request) -> Response:
     """Return the teacher's sheet of a lesson, to those who may read it."""
     if not await asyncio.to_thread(may_read_sheets, personal(request)):

@@ -10,7 +10,6 @@ from typing import IO
 from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.datasets import DATASETS
@@ -23,7 +22,7 @@ from dmlviz.runs.run import Run
 from dmlviz.storage.disk_space import NEW_PREFIX, writing
 from dmlviz_app.runs import state
 from dmlviz_app.runs.protocol import Changed, RunChange
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.answers import Turns
 from dmlviz_app.server.headers import NO_STORE, JSONResponse, read_json_body
 from dmlviz_app.server.services import Services
@@ -33,14 +32,10 @@ MAX_OF_ALL = 60  # archives that are sent, wait for their turn or are checked
 MAX_CHANGE = 16_384  # bytes
 _CHANGE = TypeAdapter(RunChange)
 SENDERS = Turns(1, MAX_OF_ALL)
+routes = Routes()
 
 
-def routes() -> list[Route]:
-    """Return the routes; they receive a body."""
-    return [Route("/runs/import", receive_archive, methods=["POST"]), Route("/runs/change", change, methods=["POST"])]
-
-
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/runs/change")
 async def change(request: Request) -> Response:
     """Change a run (`RunChange`); its address names no run, since one that was deleted can be brought back."""
     asked = await read_json_body(request, _CHANGE, MAX_CHANGE, "A change of a run")
@@ -57,7 +52,7 @@ async def change(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE)
 
 
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/runs/import")
 async def receive_archive(request: Request) -> Response:
     """Import a run from one zip, the body; answer {"run", "title"} or {"error"}."""
     services = personal(request)

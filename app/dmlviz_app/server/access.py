@@ -7,10 +7,11 @@ import asyncio
 import enum
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
-from functools import wraps
+from functools import partialmethod, wraps
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from dmlviz.errors import UserError
 from dmlviz_app.people import policy
@@ -54,6 +55,32 @@ def access(rule: Rule) -> Callable[[Endpoint], Endpoint]:
         return check
 
     return declare
+
+
+class Routes:
+    """The routes of a module: `@routes.get(Rule.VISITOR, "/address")` stands above each function that answers.
+
+    Calling it returns them, after those of `others`.
+    """
+
+    def __init__(self, *others: "Routes") -> None:
+        self._routes = [route for other in others for route in other()]
+
+    def __call__(self) -> list[Route]:
+        """Return the routes."""
+        return self._routes
+
+    def _add(self, method: str, rule: Rule, *addresses: str) -> Callable[[Endpoint], Endpoint]:
+        def declare(endpoint: Endpoint) -> Endpoint:
+            checked = access(rule)(endpoint)
+            self._routes += [Route(address, checked, methods=[method]) for address in addresses]
+            return checked
+
+        return declare
+
+    get = partialmethod(_add, "GET")
+    post = partialmethod(_add, "POST")
+    delete = partialmethod(_add, "DELETE")
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
 
@@ -22,7 +22,7 @@ from dmlviz.jobs.job import LIVE_STATES
 from dmlviz.jobs.placement import Fleet
 from dmlviz.parts import kinds
 from dmlviz.runs.quota import MIN_FREE_BYTES, parse_limit, total_size
-from dmlviz_app.server.access import Rule, access
+from dmlviz_app.server.access import Routes, Rule
 from dmlviz_app.server.event_stream import event_hub
 from dmlviz_app.server.headers import NO_STORE, JSONResponse
 from dmlviz_app.server.logs import log_failed_request
@@ -56,14 +56,10 @@ STREAMLIT_METRICS = "/_stcore/metrics"
 LOOPBACK = ("127.0.0.1", "::1")
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # headers by which a proxy says that it is one
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+routes = Routes()
 
 
-def routes() -> list[Route]:
-    """Return the route of the metrics."""
-    return [Route("/metrics", metrics)]
-
-
-@access(Rule.ANYONE)  # it checks itself who may ask
+@routes.get(Rule.ANYONE, "/metrics")  # it checks itself who may ask
 async def metrics(request: Request) -> Response:
     """Return figures about the server in Prometheus's format, for those who may have them."""
     if (refusal := _refusal(request)) is not None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.job import Job, Status
@@ -15,25 +14,18 @@ from dmlviz.jobs.job_record import JobRecord
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import one_line
 from dmlviz_app.people import policy
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server import monitoring_routes
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.answers import AnswerFile
 from dmlviz_app.server.headers import NO_STORE, UNCOMPRESSED, JSONResponse
 from dmlviz_app.server.protocol import WorkStatus
 from dmlviz_app.server.services import Services
 
 HELD_S, LOOK_S = 20.0, 0.25  # seconds: a proxy may give up on an answer that takes longer; between two looks
+routes = Routes(monitoring_routes.routes)
 
 
-def routes() -> list[Route]:
-    """Return the routes of a piece of work: a job, or an answer that is prepared."""
-    return [
-        Route("/work/{work}", state, methods=["GET"]),
-        Route("/work/{work}", stop, methods=["DELETE"]),
-        Route("/work/{work}/result", result),
-    ]
-
-
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/work/{work}")
 async def state(request: Request) -> Response:
     """Return how a piece of work stands; with `?wait=1` when it is over, or after 20 seconds."""
     services, work = personal(request), request.path_params["work"]
@@ -47,7 +39,7 @@ async def state(request: Request) -> Response:
     return JSONResponse(answer, headers=NO_STORE)
 
 
-@access(Rule.VISITOR)
+@routes.delete(Rule.VISITOR, "/work/{work}")
 async def stop(request: Request) -> Response:
     """Stop a piece of work of this person, as `PersonalJobs.stop`; return how it stands then."""
     services, work = personal(request), request.path_params["work"]
@@ -58,7 +50,7 @@ async def stop(request: Request) -> Response:
     return JSONResponse(await asyncio.to_thread(work_status, services, work), headers=NO_STORE)
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/work/{work}/result")
 async def result(request: Request) -> Response:
     """Return the file of an answer, when it is written, to who asked for it."""
     services, work = personal(request), request.path_params["work"]

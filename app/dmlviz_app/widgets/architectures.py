@@ -7,11 +7,10 @@ from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dmlviz.errors import UserError
 from dmlviz.storage.text import one_line
-from dmlviz_app.server.access import Rule, access
+from dmlviz_app.server.access import Routes, Rule
 from dmlviz_app.server.headers import NO_STORE, JSONResponse
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import services
@@ -21,11 +20,7 @@ from dmlviz_app.widgets.protocol import ArchitectureProps, Picture
 
 SETTINGS = ("embedding_dim", "normalize", "bn_neck", "channels", "size", "features")
 MOST = 4_096  # of a setting
-
-
-def routes() -> list[Route]:
-    """Return the routes."""
-    return [Route("/architectures/{kind}/{name}.json", architecture)]
+routes = Routes()
 
 
 def address(kind: str, name: str, **settings: int) -> str:
@@ -39,7 +34,7 @@ def show_architecture(kind: str, name: str, **settings: int) -> None:
     mount("architecture", key="architecture", data=ArchitectureProps(url=address(kind, name, **settings)))
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/architectures/{kind}/{name}.json")
 async def architecture(request: Request) -> Response:
     """Return an architecture as boxes and arrows."""
     question: dict[str, str | int] = {"ask": "architecture", **request.path_params}
