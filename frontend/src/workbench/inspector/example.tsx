@@ -124,7 +124,7 @@ export function Why({
   if (!sentence) return <p class="quiet">{EXAMPLE_HINT}</p>;
   const index = data.neighbors.findIndex(({ label }) => label !== data.subject.label);
   return (
-    <Details class="why" store={store} name="why">
+    <Details class="why unfolds" store={store} name="why">
       <summary>
         <span class="quiet">{EXAMPLE_HINT}</span>
         <span class="ask">Why?</span>

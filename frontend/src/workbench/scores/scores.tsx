@@ -183,14 +183,14 @@ export default panel<Source & Nouns, { store?: ViewStore }>(style, ({ host: { st
       </div>
       <div class="said">
         <p class="words" role="status" hidden={!words} children={words} />
-        <Details class="about" name="caption" store={store}>
+        <Details class="about unfolds" name="caption" store={store}>
           <summary title={caption}>{note || shortCaptionAt(readings, step)}</summary>
           <p>
             <span>{caption}</span>
           </p>
         </Details>
         <div class="foot">
-          <Details class="all" name="scores" store={store}>
+          <Details class="all unfolds" name="scores" store={store}>
             <summary class="link">All scores</summary>
           </Details>
           <button
