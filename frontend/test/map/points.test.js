@@ -73,8 +73,8 @@ function setUp(data = { projects: true }) {
   const wishes = [];
   const subset = new Subset({
     state,
-    camera: { goHome: () => {} },
-    ask: ({ bits }) => wishes.push(bits),
+    scene: { camera: { goHome: () => {} } },
+    send: (_, { bits }) => wishes.push(bits),
   });
   return { state, model, store, subset, wishes };
 }

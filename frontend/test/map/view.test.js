@@ -235,7 +235,7 @@ test("a map stays when its pictures come, which bring labels; nothing of a run i
     recolor() {},
     refresh() {},
     trouble: (text) => seen.push(text),
-    rerun() {},
+    send() {},
   };
   const receiver = new PropsReceiver({ ...parts, ...act, subset: nothing });
   const answers = { "/1": [0, 1], "/2": [1, 0] };

@@ -10,26 +10,15 @@ import { queryOn, type MapData } from "../data/expandProps.ts";
 import { loadLabels, loadNearest, loadWatched } from "../data/fetchItems.ts";
 import type { Camera } from "../../workbench/store.ts";
 import { Model, type Nearest } from "../data/model.ts";
-import type { MapState } from "../data/state.ts";
-import type { Orbit } from "../math/orbit.ts";
-import type { QueryMarker } from "../math/queryMarker.ts";
-import type { Playback } from "../playback/playback.ts";
-import type { Scene } from "../render/scene.ts";
 import { pinSummary } from "../ui/ariaLive.ts";
-import type { Layout } from "../ui/layout.ts";
 import type { Selection } from "./selection.ts";
 import { isHeld } from "./linkedMaps.ts";
+import type { MapParts } from "./parts.ts";
 import type { Subset } from "./subset.ts";
 
 const SPRITES_AFTER_MS = 400; // they are wanted at the first hover, the frames go before
 
-export interface ReceiverParts {
-  state: MapState;
-  layout: Pick<Layout, "legend" | "tooltip" | "announcer">;
-  scene: Scene;
-  playback: Playback;
-  orbit: Orbit;
-  marker: QueryMarker;
+type Parts = MapParts & {
   selection: Selection;
   subset: Pick<Subset, "arrive">;
   /** One sentence on what the map shows. */
@@ -37,12 +26,7 @@ export interface ReceiverParts {
   repaint: () => void;
   /** Points may be colored by something else. */
   recolor: () => void;
-  refresh: () => void;
-  /** Say what went wrong. */
-  trouble: (text: string | null) => void;
-  /** Ask the server what is to be shown now. */
-  rerun: () => void;
-}
+};
 
 /** Key of the data on a map; a camera belongs to one key. */
 export const mapKey = ({ run, view, begun }: MapData): string => [run, view, begun].join("/");
@@ -60,7 +44,7 @@ export class PropsReceiver {
   private stopWaiting: (() => void) | null = null; // for a projection in the queue
   private isDestroyed = false;
 
-  constructor(private parts: ReceiverParts) {}
+  constructor(private parts: Parts) {}
 
   apply(data: MapData): void {
     const { state } = this.parts;
@@ -213,7 +197,7 @@ export class PropsReceiver {
 
   /** Say how the projection stands that this map stands in for, and have it shown once it has a layout. */
   private awaitProjection({ run, awaits: pid, queued, events_url: url }: MapData): void {
-    const { state, refresh, rerun } = this.parts;
+    const { state, refresh, send } = this.parts;
     this.stopWaiting?.();
     this.stopWaiting = null;
     state.queued = "";
@@ -223,7 +207,7 @@ export class PropsReceiver {
         const place = event.position ? ` (${event.position} of ${event.of})` : "";
         state.queued = `No worker is free for ${queued}${place}: until one is, this is the linear view`;
         refresh();
-      } else if (["frame", "failed", "end"].includes(event.event)) setTimeout(rerun, 0);
+      } else if (["frame", "failed", "end"].includes(event.event)) setTimeout(() => send("rerun", true), 0);
     };
     this.stopWaiting = stream.subscribe(run, listener, pid);
     stream.open({ run, pid, events_url: url.replace(/\/events(?=$|\?)/, `/projections/${pid}/events`) });

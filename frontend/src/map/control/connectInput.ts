@@ -1,35 +1,15 @@
 // From the pointer on the stage, and from the parts beside the map, to what the map does.
 import { bus } from "../../lib/bus.ts";
-import type { MapState } from "../data/state.ts";
-import type { Orbit } from "../math/orbit.ts";
-import type { Playback } from "../playback/playback.ts";
-import type { Scene } from "../render/scene.ts";
 import { listen } from "./gestures.ts";
 import type { Interaction } from "./interaction.ts";
 import type { MapActions } from "./mapActions.ts";
+import type { MapParts } from "./parts.ts";
 import type { Selection } from "./selection.ts";
 
-export interface InputParts {
-  state: MapState;
-  scene: Scene;
-  orbit: Orbit;
-  playback: Playback;
-  interaction: Interaction;
-  selection: Selection;
-  actions: MapActions;
-  refresh: () => void;
-}
+type Parts = MapParts & { interaction: Interaction; selection: Selection; actions: MapActions };
 
 /** Listen to the pointer on the stage; returns how to stop. */
-export function connectGestures({
-  state,
-  scene,
-  orbit,
-  playback,
-  interaction,
-  selection,
-  refresh,
-}: InputParts): () => void {
+export function connectGestures({ state, scene, orbit, playback, interaction, selection, refresh }: Parts): () => void {
   return listen(scene.overlay, () => state.mode, {
     pan: (dx, dy) => {
       if (!scene.frame?.xyz) return scene.camera.pan(dx, dy);
@@ -48,7 +28,7 @@ export function connectGestures({
 }
 
 /** Listen to the parts beside the map that show the same run; returns how to stop. */
-export function connectPanels({ state, interaction, selection, actions }: InputParts): () => void {
+export function connectPanels({ state, interaction, selection, actions }: Parts): () => void {
   const isHere = ({ run }: { run: string }) => run === state.data.run;
   const offs = [
     bus.on(

@@ -3,21 +3,18 @@ import { heeding } from "../../lib/boundary.ts";
 import { messageOf } from "../../lib/format.ts";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { Mixture } from "../../protocol.ts";
-import type { Asked, MapState } from "../data/state.ts";
+import type { Asked } from "../data/state.ts";
 import type { Point } from "../math/camera.ts";
 import { nearestItems } from "../math/picking.ts";
-import type { Scene } from "../render/scene.ts";
+import type { MapParts } from "./parts.ts";
 
 const MIXED = 5; // images, as app/dmlviz_app/answers/mixture.py allows
 const SHORTEST = 1e-3; // of the map's width: an image under the pointer does not stand for all five
 
-export interface HereParts {
-  state: MapState;
-  scene: Scene;
+type Parts = Pick<MapParts, "state" | "scene" | "refresh"> & {
   /** True where the map stands at the end of its run. */
   atEnd: () => boolean;
-  refresh: () => void;
-}
+};
 
 /** The nearest of some points of a map and what each counts in the mixture there, by the inverse of its distance. */
 export function mixtureAt(xy: Float32Array, usable: Uint8Array, at: Point): Pick<Asked, "near" | "width"> {
@@ -35,7 +32,7 @@ export class Here {
   private readonly heed = heeding();
   private asked: Asked | null = null;
 
-  constructor(private parts: HereParts) {}
+  constructor(private parts: Parts) {}
 
   /** What was asked, as long as the map shows what it was asked of. */
   get now(): Asked | null {

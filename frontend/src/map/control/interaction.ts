@@ -2,12 +2,10 @@
 import { bus } from "../../lib/bus.ts";
 import { minOf } from "../../lib/extent.ts";
 import type { Point } from "../math/camera.ts";
-import type { MapState } from "../data/state.ts";
 import { towards } from "../math/picking.ts";
 import type { Pointed } from "../render/overlayRenderer.ts";
-import type { Scene } from "../render/scene.ts";
-import type { Tooltip } from "../ui/tooltip.ts";
 import type { Here } from "./here.ts";
+import type { MapParts } from "./parts.ts";
 import type { Selection } from "./selection.ts";
 
 const DWELL_MS = 110; // of rest before the card comes
@@ -16,17 +14,14 @@ const KEPT_RADIUS_PX = 10;
 const TOUCH_RADIUS_PX = 22;
 const EDGE_PX = 40; // nearer to it than this a walk moves the map
 
-export interface InteractionParts {
-  state: MapState;
-  scene: Scene;
-  tooltip: Tooltip;
+type Parts = Pick<MapParts, "state" | "scene" | "layout"> & {
   /** Half the side of the pictures on the stage. */
   pictureReach: () => number;
   /** Places of the kept pictures on the stage. */
   galleryPlaces: () => Point[];
   selection: Selection;
   here: Pick<Here, "ask" | "clear">;
-}
+};
 
 export class Interaction implements Pointed {
   hovered: number | null = null;
@@ -36,7 +31,7 @@ export class Interaction implements Pointed {
   spotlight: number | null = null;
   private dwell: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private parts: InteractionParts) {}
+  constructor(private parts: Parts) {}
 
   private reach(touch: boolean): number {
     return Math.max(touch ? TOUCH_RADIUS_PX : HIT_RADIUS_PX, this.parts.pictureReach());
@@ -65,12 +60,12 @@ export class Interaction implements Pointed {
   setHovered(item: number | null, { notify = true } = {}): void {
     const isSame = item === this.hovered;
     if (isSame && (item === null || this.card !== null || this.dwell)) return; // a pin may have taken its card away
-    const { tooltip, scene, state } = this.parts;
+    const { layout, scene, state } = this.parts;
     this.hovered = item;
     this.card = null;
     this.stopDwell();
-    if (item === null) tooltip.hide();
-    else if (notify) this.dwell = setTimeout(() => this.showCard(), tooltip.node.hidden ? DWELL_MS : 0);
+    if (item === null) layout.tooltip.hide();
+    else if (notify) this.dwell = setTimeout(() => this.showCard(), layout.tooltip.node.hidden ? DWELL_MS : 0);
     if (isSame) return;
     if (notify) bus.emit("hover", { run: state.data.run, item, source: state });
     scene.invalidate();
@@ -90,7 +85,7 @@ export class Interaction implements Pointed {
   leave(): void {
     this.setHovered(null);
     this.card = this.kept = null;
-    this.parts.tooltip.hide();
+    this.parts.layout.tooltip.hide();
   }
 
   // ---- pin
@@ -101,7 +96,7 @@ export class Interaction implements Pointed {
     const {
       state: { model },
       scene,
-      tooltip,
+      layout,
       selection,
     } = this.parts;
     const item = scene.pick(x, y, this.reach(touch));
@@ -110,7 +105,7 @@ export class Interaction implements Pointed {
       if (touch) this.card = item;
     } else if (model.pinned !== null) this.pin(null);
     else if (model.selected) selection.clear();
-    if (item < 0) tooltip.hide();
+    if (item < 0) layout.tooltip.hide();
   }
 
   /** Pin an item; null: none. */
@@ -124,7 +119,7 @@ export class Interaction implements Pointed {
   /** Something else is pinned. */
   repinned(): void {
     this.card = null;
-    this.parts.tooltip.refresh();
+    this.parts.layout.tooltip.refresh();
   }
 
   /** Go from the pinned point to the next one in a direction; from nowhere to the point in the middle. */
@@ -150,7 +145,7 @@ export class Interaction implements Pointed {
 
   /** Escape: the place that was asked about goes first, then the selection, then the pin. */
   clear(): void {
-    const { state, tooltip, selection, here } = this.parts;
+    const { state, layout, selection, here } = this.parts;
     const { model } = state;
     selection.path = [];
     const wasHere = state.mode === "here";
@@ -159,7 +154,7 @@ export class Interaction implements Pointed {
     if (wasHere) return;
     if (model.selected) selection.clear();
     else this.pin(null);
-    tooltip.hide();
+    layout.tooltip.hide();
   }
 
   destroy(): void {

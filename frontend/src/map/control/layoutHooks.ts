@@ -1,27 +1,23 @@
 // Handlers of the legend, the toolbar and the player.
-import type { MapState, Mode } from "../data/state.ts";
-import type { Scene } from "../render/scene.ts";
-import type { Layout, LayoutHooks } from "../ui/layout.ts";
+import type { Mode } from "../data/state.ts";
+import type { LayoutHooks } from "../ui/layout.ts";
 import type { Interaction } from "./interaction.ts";
 import type { Action } from "./keys.ts";
 import type { LayoutMover } from "./layoutMover.ts";
 import type { MapActions } from "./mapActions.ts";
+import type { MapParts } from "./parts.ts";
 import type { PointPainter } from "./pointPainter.ts";
 
 /** The map, whose parts are made after its elements. */
-interface Target {
-  readonly state: MapState;
+interface Target extends Pick<MapParts, "state" | "scene" | "layout" | "refresh"> {
   readonly actions: MapActions;
   readonly interaction: Interaction;
   readonly painter: PointPainter;
-  readonly scene: Scene;
   readonly mover: LayoutMover;
-  readonly layout: Pick<Layout, "overlay">;
   /** Color points by something else. */
   chooseColor: (name: string) => void;
   /** Send a value to the server. */
   setTriggerValue: (name: string, value: unknown) => void;
-  refresh: () => void;
 }
 
 export function layoutHooks(map: Target): LayoutHooks {

@@ -6,11 +6,9 @@ import type { LayoutSettings } from "../../projection/live.ts";
 import type { LayoutOrder, MovedFrame } from "../../projection/worker.ts";
 import type { LayoutSetting } from "../../protocol.ts";
 import { boundsOf } from "../data/frames.ts";
-import type { MapState } from "../data/state.ts";
 import type { Entry } from "../data/timeline.ts";
-import type { Playback } from "../playback/playback.ts";
-import type { Scene } from "../render/scene.ts";
 import type { SettingValue } from "../ui/layoutSettings.ts";
+import type { MapParts } from "./parts.ts";
 
 // Which build.mjs knows: the name of the script, or the script itself, for a page that has no other files.
 declare const LAYOUT_SCRIPT: string;
@@ -19,15 +17,6 @@ declare const LAYOUT_CODE: string;
 const MOST_ALONE = 2000; // images that a page projects without a server
 const FEWEST_ALONE = 5;
 export const METHODS: Record<string, string> = { tsne: "t-SNE", umap: "UMAP", pca: "PCA" };
-
-interface Parts {
-  state: MapState;
-  scene: Scene;
-  playback: Playback;
-  /** Ask the server for the map with these settings, of this step where it has several. */
-  ask: (asked: { values: Record<string, SettingValue>; step: number | null }) => void;
-  refresh: () => void;
-}
 
 export class LayoutMover {
   private worker: Worker | null = null;
@@ -38,7 +27,7 @@ export class LayoutMover {
   private kept = 0;
   private present = new Uint8Array(0);
 
-  constructor(private parts: Parts) {}
+  constructor(private parts: Pick<MapParts, "state" | "scene" | "playback" | "send" | "refresh">) {}
 
   /** Hand the points of the shown step to a worker, before they are to move. */
   ready(): void {
@@ -90,21 +79,22 @@ export class LayoutMover {
 
   /** Move on with another setting; when a drag is over, the server draws the map with it. */
   set(name: string, value: SettingValue, done: boolean): void {
-    const { state, playback, ask } = this.parts;
+    const { state, playback } = this.parts;
     this.ready();
     this.changed[name] = value;
     if (state.alone) return this.setAlone(name, value);
-    const asked = { values: this.changed, step: playback.shown?.step ?? null };
+    const asked = { values: this.changed, step: playback.shown?.step ?? null }; // where a map has several steps
+    const ask = () => this.parts.send("settings", asked);
     if (done) this.changed = {};
-    if (!this.isMoved()) return done ? ask(asked) : undefined; // the server alone draws by this method
+    if (!this.isMoved()) return done ? ask() : undefined; // the server alone draws by this method
     this.taken.then(
       () => {
         if (!playback.moved) this.begin();
         this.tell({ do: "change", settings: { [name]: value } });
-        if (done) ask(asked);
+        if (done) ask();
       },
       () => {
-        if (done) ask(asked); // it is drawn, though it could not be moved
+        if (done) ask(); // it is drawn, though it could not be moved
       },
     );
   }

@@ -1,40 +1,29 @@
 // Actions of a person on a map by a key, a button or the player.
 import { nextMarkers } from "../data/markerShapes.ts";
 import { SHOWN_IMAGES } from "../../workbench/store.ts";
-import type { MapState } from "../data/state.ts";
-import type { Playback } from "../playback/playback.ts";
-import type { Scene } from "../render/scene.ts";
-import type { Outline } from "../ui/outline.ts";
 import type { Here } from "./here.ts";
 import type { Interaction } from "./interaction.ts";
 import { isTaken, keyAction, type Action } from "./keys.ts";
 import { isHeld, SYNCED_ACTIONS, type MapLink } from "./linkedMaps.ts";
+import type { MapParts } from "./parts.ts";
 import type { Subset } from "./subset.ts";
 
-export interface ActionParts {
-  state: MapState;
-  root: HTMLElement;
-  /** The element that has the keyboard. */
-  stage: HTMLElement;
-  scene: Scene;
-  playback: Playback;
+type Parts = Pick<MapParts, "state" | "layout" | "scene" | "playback" | "refresh"> & {
   interaction: Interaction;
   subset: Subset;
-  outline: Outline;
   here: Pick<Here, "clear">;
   link: Pick<MapLink, "onAction">;
-  refresh: () => void;
-}
+};
 
 export class MapActions {
-  constructor(private parts: ActionParts) {}
+  constructor(private parts: Parts) {}
 
   onKey(event: KeyboardEvent): void {
     const action = keyAction(event);
     if (!action || event.altKey || event.defaultPrevented) return;
     const path = event.composedPath();
-    const isInside = path.includes(this.parts.root);
-    const isOwn = path[0] === this.parts.stage || (isInside && action[0] === "clear");
+    const isInside = path.includes(this.parts.layout.root);
+    const isOwn = path[0] === this.parts.layout.overlay || (isInside && action[0] === "clear");
     if (!isOwn && isTaken(path, action)) return;
     event.preventDefault();
     event.stopPropagation(); // single letters are Streamlit's shortcuts too
@@ -42,8 +31,9 @@ export class MapActions {
   }
 
   run(action: Action): void {
-    const { scene, interaction, subset, playback, state, link, root, outline, here, refresh } = this.parts;
+    const { scene, interaction, subset, playback, state, link, layout, here, refresh } = this.parts;
     const { store, model } = state;
+    const { root, outline } = layout;
     if (isHeld(state) && SYNCED_ACTIONS.has(action[0])) return;
     link.onAction(action[0]);
     switch (action[0]) {

@@ -95,49 +95,35 @@ export class MapView {
       },
       input.renderer,
     ));
-    const [repaint, refresh] = [() => this.painter.repaint(), () => this.refresh()];
+    const send = (name: string, value: unknown) => this.setTriggerValue(name, value);
     const trouble = (text: string | null) => this.setStatus(text);
+    const [repaint, refresh] = [() => this.painter.repaint(), () => this.refresh()];
     const playback = (this.playback = new Playback(
       scene,
       {
         change: refresh,
         frame: (from, to) => marker.move(from, to, scene.t),
-        ended: () => this.setTriggerValue("rerun", true),
+        ended: () => send("rerun", true),
         // The page turns it onto the map beside it.
-        formed: () => state.data.link && state.data.follows && this.setTriggerValue("rerun", true),
-        trouble: (error) => this.setStatus(messageOf(error)),
+        formed: () => state.data.link && state.data.follows && send("rerun", true),
+        trouble: (error) => trouble(messageOf(error)),
       },
       () => state.theme.still,
     ));
-    const selection = (this.selection = new Selection({ state, scene, step: () => playback.shown?.step ?? null }));
-    this.mover = new LayoutMover({
-      state,
-      scene,
-      playback,
-      ask: (asked) => this.setTriggerValue("settings", asked),
-      refresh,
-    });
-    const subset: Subset = new Subset({
-      state,
-      camera: scene.camera,
-      ask: (subset) => this.setTriggerValue("subset", subset),
-      mover: this.mover,
-    });
-    const here = new Here({ state, scene, atEnd: () => this.overlay.isAtEnd, refresh });
+    const parts = { state, layout, scene, playback, orbit, marker, refresh, trouble, send };
+    const selection = (this.selection = new Selection(parts));
+    const mover = (this.mover = new LayoutMover(parts));
+    const subset = new Subset({ ...parts, mover });
+    const here = new Here({ ...parts, atEnd: () => this.overlay.isAtEnd });
     const interaction = (this.interaction = new Interaction({
-      state,
-      scene,
-      tooltip: layout.tooltip,
+      ...parts,
       selection,
       here,
       pictureReach: () => this.overlay.thumbnail / 2,
       galleryPlaces: () => this.overlay.galleryPlaces(scene),
     }));
     this.overlay = new OverlayRenderer({
-      state,
-      playback,
-      marker,
-      orbit,
+      ...parts,
       pointed: () => interaction,
       lasso: () => selection.path,
       asked: () => here.now,
@@ -150,65 +136,36 @@ export class MapView {
         refresh();
       },
     });
-    this.link = new MapLink({
-      state,
+    const link = (this.link = new MapLink({
+      ...parts,
       camera: scene.camera,
-      playback,
       hover: (item) => interaction.setHovered(item, { notify: false }),
-    });
-    this.publisher = new StatePublisher({
-      state,
-      layout,
-      scene,
-      playback,
-      orbit,
-      marker,
-      link: this.link,
-      measure: () => measureStage(this),
-    });
+    }));
+    this.publisher = new StatePublisher({ ...parts, link });
     this.painter = new PointPainter({
-      state,
-      scene,
-      colorControl: layout.colorControl,
+      ...parts,
       spotlight: () => interaction.spotlight,
-      regrouped: () => layout.legend.setGroups(state.model.grouping ? "Categories" : "Classes", state.model.groups),
       recount: () => this.publisher.recount(),
-      refresh,
-      trouble,
     });
     const actions = (this.actions = new MapActions({
-      state,
-      root: layout.root,
-      stage: layout.overlay,
-      scene,
-      playback,
+      ...parts,
       interaction,
       subset,
-      outline: layout.outline,
       here,
       link: {
         onAction: (action) => {
           this.hasMoved ||= STEP_ACTIONS.has(action);
-          this.link.onAction(action);
+          link.onAction(action);
         },
       },
-      refresh,
     }));
     this.receiver = new PropsReceiver({
-      state,
-      layout,
-      scene,
-      playback,
-      orbit,
-      marker,
+      ...parts,
       selection,
       subset,
       repaint,
-      refresh,
       summary: () => this.publisher.summary(),
       recolor: () => this.painter.recolor(),
-      trouble,
-      rerun: () => this.setTriggerValue("rerun", true),
     });
     this.observer = new ResizeObserver(() => {
       measureStage(this);
@@ -227,50 +184,40 @@ export class MapView {
       if (touched === layout.root) actions.onKey(event);
     };
     if (state.store === pageStore && document.querySelector(".stApp")) document.addEventListener("keydown", onKey);
-    const parts = { state, scene, orbit, playback, interaction, selection, actions, refresh };
-    const query = bus.on("query", () => {
-      this.receiver.placeQuery();
-      this.refresh();
-    });
+    const isOwn = ({ run }: { run: string }) => run === state.data.run;
     const redraw = () => {
       refresh();
       scene.invalidate();
     };
     state.gallery = bus.last("gallery") ?? null;
-    const gallery = bus.on("gallery", (placed) => {
-      state.gallery = placed;
-      redraw();
-    });
     state.newBatch = bus.last("new-batch") ?? null;
-    const newBatch = bus.on("new-batch", (placed) => {
-      state.newBatch = placed;
-      redraw();
-    });
-    const scored = bus.on("scored", ({ run }) => run === state.data.run && this.sayScores());
-    const losses = bus.on("losses", ({ run }) => run === state.data.run && this.sayScores());
-    const neighbors = bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer));
-    const looks = bus.on("look", (all) => all.push({ run: state.data.run, seen: this.seen() }));
-    const view = state.store.subscribe((change, source) => this.follow(change, source));
-    const ahead = bus.on("map", (data) => {
-      this.ahead = null;
-      if (data?.run !== state.data.run || !this.host) return;
-      this.update({ data: { ...data, replays: state.data.replays }, ...this.host });
-      this.ahead = data.view;
-    });
-    const outline = bus.on("open-outline", () => layout.outline.open());
     this.offs = [
-      connectGestures(parts),
-      connectPanels(parts),
-      query,
-      gallery,
-      newBatch,
-      scored,
-      losses,
-      neighbors,
-      looks,
-      view,
-      ahead,
-      outline,
+      connectGestures({ ...parts, interaction, selection, actions }),
+      connectPanels({ ...parts, interaction, selection, actions }),
+      bus.on("query", () => {
+        this.receiver.placeQuery();
+        refresh();
+      }),
+      bus.on("gallery", (placed) => {
+        state.gallery = placed;
+        redraw();
+      }),
+      bus.on("new-batch", (placed) => {
+        state.newBatch = placed;
+        redraw();
+      }),
+      bus.on("scored", (said) => isOwn(said) && this.sayScores()),
+      bus.on("losses", (said) => isOwn(said) && this.sayScores()),
+      bus.on("neighbors", (answer) => this.receiver.placeNeighbors(answer)),
+      bus.on("look", (all) => all.push({ run: state.data.run, seen: this.seen() })),
+      state.store.subscribe((change, source) => this.follow(change, source)),
+      bus.on("map", (data) => {
+        this.ahead = null;
+        if (data?.run !== state.data.run || !this.host) return;
+        this.update({ data: { ...data, replays: state.data.replays }, ...this.host });
+        this.ahead = data.view;
+      }),
+      bus.on("open-outline", () => layout.outline.open()),
       () => document.removeEventListener("keydown", onKey),
     ];
     layout.toolbar.view.addEventListener("toggle", () => layout.toolbar.view.open && this.mover.ready());

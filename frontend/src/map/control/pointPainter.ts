@@ -2,27 +2,18 @@
 import { messageOf } from "../../lib/format.ts";
 import { groupColors } from "../../lib/palette.ts";
 import { loadMarking, shapeColumns, shapeIds } from "../data/markerShapes.ts";
-import type { MapState } from "../data/state.ts";
 import { computePointColors } from "../render/pointColors.ts";
-import type { Scene } from "../render/scene.ts";
-import type { ColorControl } from "../ui/colorControl.ts";
+import type { MapParts } from "./parts.ts";
 
-export interface PainterParts {
-  state: MapState;
-  scene: Scene;
-  colorControl: ColorControl;
+type Parts = Pick<MapParts, "state" | "scene" | "layout" | "refresh" | "trouble"> & {
   /** The class under the pointer in the legend. */
   spotlight: () => number | null;
-  /** Points are grouped by something else. */
-  regrouped: () => void;
   /** Classes are to be counted anew. */
   recount: () => void;
-  refresh: () => void;
-  trouble: (text: string) => void;
-}
+};
 
 export class PointPainter {
-  constructor(private parts: PainterParts) {}
+  constructor(private parts: Parts) {}
 
   /** Colors, selection or hidden classes have changed. */
   repaint(): void {
@@ -30,7 +21,7 @@ export class PointPainter {
       scene,
       state,
       state: { model, theme },
-      colorControl,
+      layout,
       recount,
       refresh,
     } = this.parts;
@@ -38,7 +29,7 @@ export class PointPainter {
     const target = this.parts.spotlight();
     const spotlight = target !== null && model.hidden.has(target) ? null : target;
     if (scene.frame) scene.usable = model.usable(scene.frame.present);
-    const colorBy = colorControl.name;
+    const colorBy = layout.colorControl.name;
     scene.setPaint(
       computePointColors({ model, colors, theme, shapeIds: shapeIds(state), colorBy, spotlight }),
       theme.background,
@@ -49,13 +40,17 @@ export class PointPainter {
 
   /** Points are colored by something else; where a person has chosen that and it groups them anew, all are shown. */
   recolor(isChoice = false): void {
-    const { state, colorControl, trouble } = this.parts;
+    const {
+      state,
+      layout: { colorControl, legend },
+      trouble,
+    } = this.parts;
     const { model, data, store } = state;
     colorControl.setSource(data, model).then(
       (regrouped) => {
         if (regrouped) {
           if (isChoice) store.set({ hidden: new Set() });
-          this.parts.regrouped();
+          legend.setGroups(state.model.grouping ? "Categories" : "Classes", state.model.groups);
         }
         state.shapeColumns = shapeColumns(colorControl.columns);
         this.reshape();

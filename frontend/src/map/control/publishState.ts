@@ -2,17 +2,13 @@
 import { within } from "../../lib/boundary.ts";
 import { bus, type BusEvents } from "../../lib/bus.ts";
 import { updateAttribute } from "../../lib/dom.ts";
-import type { MapState } from "../data/state.ts";
 import { isOpen } from "../data/timeline.ts";
-import type { Orbit } from "../math/orbit.ts";
-import type { QueryMarker } from "../math/queryMarker.ts";
-import type { Playback } from "../playback/playback.ts";
-import type { Scene } from "../render/scene.ts";
 import { summary } from "../ui/ariaLive.ts";
-import type { Layout } from "../ui/layout.ts";
 import { noticesOf, statusOf } from "../ui/status.ts";
 import { METHODS } from "./layoutMover.ts";
 import { isHeld, type MapLink } from "./linkedMaps.ts";
+import type { MapParts } from "./parts.ts";
+import { measureStage } from "./stageFit.ts";
 
 /** The rank of each of `items` by distance from `place` among the usable points, `itself` left out; null without a place. */
 export function mapRanks(
@@ -37,25 +33,13 @@ export function mapRanks(
 
 const sum = (mask: Uint8Array) => mask.reduce((a, b) => a + b, 0);
 
-export interface PublisherParts {
-  state: MapState;
-  layout: Layout;
-  scene: Scene;
-  playback: Playback;
-  orbit: Orbit;
-  marker: QueryMarker;
-  link: Pick<MapLink, "leads" | "total">;
-  /** The elements may have another size. */
-  measure: () => void;
-}
-
 export class StatePublisher {
   private counts: { present: Uint8Array | null; model: unknown } | null = null;
   private pinned: BusEvents["pinned"] | null = null;
   private frameKey = "";
   private ranking: { key: string; usable: Uint8Array } | null = null;
 
-  constructor(private parts: PublisherParts) {}
+  constructor(private parts: MapParts & { link: Pick<MapLink, "leads" | "total"> }) {}
 
   /** Classes are to be counted anew: colors, the selection or hidden classes have changed. */
   recount(): void {
@@ -158,7 +142,6 @@ export class StatePublisher {
       state: { model },
       scene,
       layout,
-      measure,
     } = this.parts;
     const present = scene.frame?.present ?? null;
     if (this.counts?.present === present && this.counts.model === model) return;
@@ -167,7 +150,7 @@ export class StatePublisher {
       layout.legend.update(state, model.counts(present ?? new Uint8Array(model.n))),
     );
     // The legend may have grown; for a selection, which comes and goes, the points do not make way.
-    if (!model.selected) measure();
+    if (!model.selected) measureStage(this.parts);
   }
 
   private publishPinned(): void {

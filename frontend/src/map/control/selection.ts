@@ -1,22 +1,14 @@
 // The selected items: by a lasso or a box, by another part of the page, by the address.
 import { type BusEvents, bus } from "../../lib/bus.ts";
 import type { SelectMode } from "../data/model.ts";
-import type { MapState } from "../data/state.ts";
 import { insideBox, insidePath } from "../math/picking.ts";
-import type { Scene } from "../render/scene.ts";
-
-export interface SelectionParts {
-  state: MapState;
-  scene: Scene;
-  /** The step that is shown. */
-  step: () => number | null;
-}
+import type { MapParts } from "./parts.ts";
 
 export class Selection {
   /** The lasso or box while it is drawn: [x, y, x, y, …]. */
   path: number[] = [];
 
-  constructor(private parts: SelectionParts) {}
+  constructor(private parts: Pick<MapParts, "state" | "scene" | "playback">) {}
 
   lasso(path: number[]): void {
     this.path = path;
@@ -70,7 +62,7 @@ export class Selection {
     const {
       state: { model, data, sprites, store },
       scene,
-      step,
+      playback,
     } = this.parts;
     const { selected, classes, labels } = model;
     if (!selected) return bus.emit("selection", null);
@@ -82,7 +74,7 @@ export class Selection {
       present: scene.frame?.present,
       sprites: sprites?.layout ?? null,
       reason: store.state.reason,
-      step: step(),
+      step: playback.shown?.step ?? null,
     });
   }
 

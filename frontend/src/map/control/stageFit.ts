@@ -1,26 +1,13 @@
 // Free space on the stage for the points, and its other contents.
 import { within } from "../../lib/boundary.ts";
 import { scaleOf } from "../../lib/dom.ts";
-import type { MapState } from "../data/state.ts";
 import { union, type Bounds } from "../math/camera.ts";
-import type { Orbit } from "../math/orbit.ts";
-import type { QueryMarker } from "../math/queryMarker.ts";
 import type { Playback } from "../playback/playback.ts";
-import type { Scene } from "../render/scene.ts";
-import type { Layout } from "../ui/layout.ts";
+import type { MapParts } from "./parts.ts";
 
 const STRIP_PX = 34; // at the lower edge, for the caption and the tools that come and go
 const WIDE_PX = 620; // from which the legend stands beside the points
 const LEARNED_CIRCLE = 1.08;
-
-interface Parts {
-  state: MapState;
-  scene: Scene;
-  playback: Playback;
-  layout: Layout;
-  orbit: Orbit;
-  marker: QueryMarker;
-}
 
 /** Give the scene the size that its elements leave to it. */
 export function measureStage({
@@ -28,7 +15,7 @@ export function measureStage({
   scene,
   playback,
   state,
-}: Pick<Parts, "layout" | "scene" | "playback" | "state">): void {
+}: Pick<MapParts, "layout" | "scene" | "playback" | "state">): void {
   const scale = scaleOf(stage);
   const box = stage.getBoundingClientRect();
   const [width, height] = [box.width / scale, box.height / scale];
@@ -60,7 +47,7 @@ export function boundsBeside({
   scene,
   state,
   playback,
-}: Pick<Parts, "marker" | "orbit" | "scene" | "state"> & { playback: Playback | undefined }): Bounds | null {
+}: Pick<MapParts, "marker" | "orbit" | "scene" | "state"> & { playback: Playback | undefined }): Bounds | null {
   const place = marker.to && orbit.toPlane(marker.to, scene.frame?.pivot);
   const { kind = "plane", radius = 1 } = state.data.picture?.space ?? {};
   const reach = LEARNED_CIRCLE * radius;

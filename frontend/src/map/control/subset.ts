@@ -1,20 +1,13 @@
 // A few images projected alone, by the server or this page, and the way back to all of them.
 import { packBits, unpackBits } from "../../lib/base64.ts";
-import type { MapState } from "../data/state.ts";
-import type { CameraController } from "../render/cameraController.ts";
 import type { LayoutMover } from "./layoutMover.ts";
+import type { MapParts } from "./parts.ts";
 
 const NOTHING = "Select some images first, with the lasso or the box; A then projects them alone.";
 const NOT_HERE = "Images are projected alone in Explore, once the training has ended.";
 const FROM_SUBSET_REASON = "The images that were projected alone.";
 
-interface Parts {
-  state: MapState;
-  camera: Pick<CameraController, "goHome">;
-  /** Ask the server for a map of these images, or of all. */
-  ask: (subset: { bits: string | null }) => void;
-  mover: Pick<LayoutMover, "project" | "release">;
-}
+type Parts = Pick<MapParts, "state" | "scene" | "send"> & { mover: Pick<LayoutMover, "project" | "release"> };
 
 export class Subset {
   /** The images that the person has asked for. */
@@ -45,27 +38,27 @@ export class Subset {
 
   /** Show all images again; those that were alone are selected. */
   leave(): void {
-    const { state, camera, mover } = this.parts;
+    const { state, scene, mover } = this.parts;
     if (!this.bits) return;
     const { store, model } = state;
     store.record();
     store.set({ isolated: null, selected: unpackBits(this.bits, model.n), reason: FROM_SUBSET_REASON });
     if (state.alone) mover.release();
     else this.ask(null);
-    camera.goHome();
+    scene.camera.goHome();
   }
 
   private ask(bits: string | null): void {
     this.parts.state.store.set({ view: null }); // only the server knows its name
-    this.parts.ask({ bits });
+    this.parts.send("subset", { bits });
   }
 
   /** The server shows these images alone: among them none is selected. */
   arrive(bits: string | null): void {
-    const { state, camera } = this.parts;
+    const { state, scene } = this.parts;
     if (bits && bits === this.request) {
       state.store.set({ isolated: null, selected: null, reason: null });
-      camera.goHome();
+      scene.camera.goHome();
     }
     this.request = null;
   }
