@@ -6,11 +6,10 @@ from pathlib import Path
 import streamlit as st
 
 from dmlviz_app import feature
-from dmlviz_app.account import panel as account
 from dmlviz_app.forms.parameters import track_interrupted_rerun
 from dmlviz_app.server.metrics import RERUN
 from dmlviz_app.server.services import session_services
-from dmlviz_app.widgets import navigation, url_state
+from dmlviz_app.widgets import account, navigation, url_state
 from dmlviz_app.widgets.components import mount
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.protocol import GlossaryProps

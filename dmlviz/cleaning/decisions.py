@@ -14,8 +14,8 @@ from dmlviz.jobs.job_events import CLEANING_EVENT, CleaningFinished, CleaningPro
 from dmlviz.jobs.job_record import CleanOrder, JobRecord
 from dmlviz.jobs.order import Order
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_folders import CLEANING_FOLDER
 from dmlviz.runs.store import Runs
-from dmlviz.runs.trash import CLEANING_FOLDER
 from dmlviz.storage.files import read_json
 
 VERSION = 5  # of the search and its files; findings of another version are not shown

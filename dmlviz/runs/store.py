@@ -20,9 +20,8 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.event_log_dir import MissingPluginError
-from dmlviz.runs.new_run_folder import OLD_PREFIX, new_run_folder
 from dmlviz.runs.run import EventLogDir, ProjectionRun, Run, RunNotFoundError, UnreadableRunError
-from dmlviz.runs.trash import Trash
+from dmlviz.runs.run_folders import OLD_PREFIX, Trash, new_run_folder
 from dmlviz.storage.archives import unpacked
 from dmlviz.storage.disk_space import NEW_PREFIX, new_folder, remove_stale_folders
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json

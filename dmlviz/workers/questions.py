@@ -19,9 +19,8 @@ from dmlviz.parts import kinds, lazy
 from dmlviz.runs.answers import EmbeddedImages, PlacedGallery
 from dmlviz.runs.embed import embed as embed_images
 from dmlviz.runs.embed import embed_and_place, project_onto_maps
+from dmlviz.runs.explanations import SLOW_STRIDE, STRIDE, logits, occlusion_maps
 from dmlviz.runs.gallery import Gallery
-from dmlviz.runs.logits import logits
-from dmlviz.runs.occlusion import SLOW_STRIDE, STRIDE, occlusion_maps
 from dmlviz.runs.query_calibration import confidence as confidence_of
 from dmlviz.runs.query_confidence import NEIGHBORS, vote
 from dmlviz.runs.run import Run

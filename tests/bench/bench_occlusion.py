@@ -18,7 +18,7 @@ from scipy.stats import wilcoxon
 from dmlviz import data
 from dmlviz.config import TrainConfig
 from dmlviz.runs.embed import embed
-from dmlviz.runs.occlusion import WINDOW, occlusion_maps
+from dmlviz.runs.explanations import WINDOW, occlusion_maps
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 

@@ -21,7 +21,7 @@ from dmlviz.export.page_contents import page_contents
 from dmlviz.export.site import MAX_BYTES, write_site
 from dmlviz.lessons import LESSONS
 from dmlviz.runs.embed import embed
-from dmlviz.runs.occlusion import occlusion_maps
+from dmlviz.runs.explanations import occlusion_maps
 from dmlviz.runs.store import Runs
 from tests.browser.person import SLOW
 

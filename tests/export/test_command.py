@@ -21,7 +21,7 @@ from dmlviz.errors import UserError
 from dmlviz.export import RunExport, site_runs, write
 from dmlviz.export.onnx_file import from_bytes
 from dmlviz.runs.embed import embed
-from dmlviz.runs.occlusion import occlusion_maps
+from dmlviz.runs.explanations import occlusion_maps
 from dmlviz.runs.store import Runs
 from dmlviz.runs.thresholds import threshold
 

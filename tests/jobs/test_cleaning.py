@@ -16,8 +16,8 @@ from dmlviz.jobs.job_record import Work
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_folders import CLEANING_FOLDER
 from dmlviz.runs.store import Runs
-from dmlviz.runs.trash import CLEANING_FOLDER
 
 
 def record_of(jobs, run):

@@ -20,8 +20,8 @@ from dmlviz.export.query_net import query_net
 from dmlviz.export.weights import loading, write_thresholds
 from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.runs.embed import embed
+from dmlviz.runs.explanations import occlusion_maps
 from dmlviz.runs.gallery import Gallery
-from dmlviz.runs.occlusion import occlusion_maps
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.training.batch_terms import batch_terms

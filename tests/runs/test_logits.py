@@ -9,9 +9,8 @@ import pytest
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.damage import check
+from dmlviz.runs.explanations import STRIDE, WINDOW, logits, occlusion_maps
 from dmlviz.runs.files import file_named
-from dmlviz.runs.logits import logits
-from dmlviz.runs.occlusion import STRIDE, WINDOW, occlusion_maps
 from dmlviz.runs.run import LOSS_WEIGHTS
 from dmlviz.training.events import Finished
 

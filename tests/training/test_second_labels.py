@@ -12,7 +12,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split
 from dmlviz.errors import UserError
 from dmlviz.ops.labeled_batch import LabeledBatch
-from dmlviz.runs.logits import logits
+from dmlviz.runs.explanations import logits
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.training.batch_terms import batch_terms

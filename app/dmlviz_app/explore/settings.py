@@ -13,7 +13,6 @@ from dmlviz.catalog.nets import NETS
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.runs.ownership import Visibility
-from dmlviz_app.account.panel import SHARE
 from dmlviz_app.explore import backbone_dialog, starting_point, training_form, upload_dialog
 from dmlviz_app.forms.parameters import bound_widget
 from dmlviz_app.forms.training_settings import FORM
@@ -22,6 +21,7 @@ from dmlviz_app.people.personal_runs import SHARING
 from dmlviz_app.server.host_name import public_address
 from dmlviz_app.server.housekeeping import enforce_quota
 from dmlviz_app.server.services import Services
+from dmlviz_app.widgets.account import SHARE
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.workbench.current_view import RunView

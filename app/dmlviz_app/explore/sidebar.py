@@ -9,12 +9,12 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.storage.text import counted
-from dmlviz_app.account import panel as account
 from dmlviz_app.explore import settings, task
 from dmlviz_app.explore.task import TaskProgress
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.server.services import session_services
+from dmlviz_app.widgets import account
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
 from dmlviz_app.widgets.messages import escape_markdown

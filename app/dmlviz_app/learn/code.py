@@ -1,10 +1,13 @@
-"""Code on Learn's pages: of an entry, and the library's own file."""
+"""Code on Learn's pages, of an entry and the library's own file, and figures to move."""
 
+from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 from dmlviz.lessons.examples import PACKAGE, example, loop
+from dmlviz.lessons.figure_specs import FIGURES, FigureSpec
 from dmlviz_app.forms import view_state as explore
-from dmlviz_app.learn.protocol import CodeTabProps
+from dmlviz_app.learn.protocol import CodeTabProps, SmallFigure, SmallFiguresProps
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets.components import mount
@@ -41,3 +44,18 @@ def source_page(path: str) -> str:
     text = (PACKAGE.parent / path).read_text(encoding="utf-8")
     lines = [f'<span id="{number}">{escape(line)}</span>' for number, line in enumerate(text.splitlines(), 1)]
     return _SOURCE.format(title=escape(path), lines="\n".join(lines))
+
+
+def figures_of(kind: str, name: str) -> list[FigureSpec]:
+    """Return the figures of an entry."""
+    return [spec for spec in FIGURES.values() if f"{kind}/{name}" in spec.pages]
+
+
+def show_figures(specs: Iterable[FigureSpec]) -> None:
+    """Render figures."""
+    mount("small_figures", key="small_figures", data=SmallFiguresProps(figures=[_told(spec) for spec in specs]))
+
+
+def _told(spec: FigureSpec) -> SmallFigure:
+    sliders: list[Any] = [dict(slider) for slider in spec.sliders]
+    return SmallFigure(name=spec.name, title=spec.title, see=spec.see, x=spec.x, y=spec.y, sliders=sliders)

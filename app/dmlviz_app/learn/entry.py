@@ -23,7 +23,7 @@ from dmlviz_app.learn.catalog_index import (
     related_entries,
     to_json,
 )
-from dmlviz_app.learn.code import show_code
+from dmlviz_app.learn.code import figures_of, show_code, show_figures
 from dmlviz_app.learn.protocol import (
     CloudChoice,
     ForcePlaygroundProps,
@@ -31,7 +31,6 @@ from dmlviz_app.learn.protocol import (
     LossPlotProps,
     RankingToyProps,
 )
-from dmlviz_app.learn.small_figures import figures_of, show_figures
 from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.server.services import session_services
 from dmlviz_app.widgets import navigation

@@ -14,9 +14,9 @@ from dmlviz.catalog.metrics import METRICS
 from dmlviz.lessons.figure_specs import FIGURES
 from dmlviz_app.learn import catalog_index
 from dmlviz_app.learn.cards import card, section, show
+from dmlviz_app.learn.code import show_figures
 from dmlviz_app.learn.entry import force_playground
 from dmlviz_app.learn.protocol import MapAtRDemoProps, SmallSpace
-from dmlviz_app.learn.small_figures import show_figures
 from dmlviz_app.widgets import navigation
 from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.components import mount

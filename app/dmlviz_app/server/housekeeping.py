@@ -9,7 +9,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.data import backbone_weights
 from dmlviz.errors import UserError
 from dmlviz.runs.quota import RECENT_S, Rank, creation_time, enforce
-from dmlviz.runs.trash import TRASH_RETENTION_S
+from dmlviz.runs.run_folders import TRASH_RETENTION_S
 from dmlviz.storage.disk_space import remove_stale_folders
 from dmlviz_app.people.people import GUEST_RETENTION_S
 from dmlviz_app.server.labels import unique_labels

@@ -3,13 +3,13 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from dmlviz_app.account.panel import SharedLink
 from dmlviz_app.application import PAGE
 from dmlviz_app.people.cookies import public_id
 from dmlviz_app.people.people import BROWSER
 from dmlviz_app.runs import state as run_list
 from dmlviz_app.server import services
 from dmlviz_app.server.settings import Settings
+from dmlviz_app.widgets.account import SharedLink
 from streamlit.testing.v1 import AppTest
 
 SHARING = ("visitor", "owner", "share", "public", "queue", "member", "only you")

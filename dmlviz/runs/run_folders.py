@@ -1,14 +1,17 @@
-"""Deleted runs, restorable for a day: moved to .trash in their folder, purged later."""
+"""Folders of runs: one that begins takes the place of an earlier one; a deleted one can be restored for a day."""
 
+import contextlib
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
-from dmlviz.errors import UserError
+from dmlviz.errors import DiskFullError, UserError
+from dmlviz.storage.disk_space import new_folder
 from dmlviz.storage.file_lock import FileLock
-from dmlviz.storage.files import ensure_dir, is_run_id
+from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 
 CLEANING_FOLDER = ".cleaning"  # in the runs folder: a folder ID-* for what a run has found in its training data
 TRASH_RETENTION_S = 24 * 3600.0
@@ -66,3 +69,48 @@ class Trash:
         for path in self.runs():
             if path.stat().st_mtime <= before:
                 self.remove(path.name)
+
+
+OLD_PREFIX = ".old-"  # of folders that hold what is replaced or deleted
+
+
+def new_run_folder(path: Path, name: str, info: Mapping[str, object]) -> Path:
+    """Create a folder, replacing an existing one: readers see the old or the new one, never a mixture.
+
+    Old frames are kept: their URLs are hashes of their content, and a page may still request them. So is the gallery.
+
+    Raises:
+        UserError: If nothing can be written there.
+    """
+    try:
+        return _replace_run_folder(path, name, info)
+    except DiskFullError:
+        raise
+    except OSError as error:
+        raise UserError(
+            f"The folder of runs cannot be written to ({error.strerror}): make room on its disk, or choose another "
+            "with --runs."
+        ) from None
+
+
+def _replace_run_folder(path: Path, name: str, info: Mapping[str, object]) -> Path:
+    with new_folder(path.parent) as new:
+        ensure_dir(new / "frames")
+        for file in (*path.glob("frames/*.i16"), *path.glob("gallery/[!.]*")):
+            with contextlib.suppress(OSError):  # another process may have been faster
+                os.link(file, ensure_dir(new / file.parent.name) / file.name)
+        (new / "events.jsonl").touch()
+        write_json(new / name, info)
+        if path.exists():
+            _remove(path, replacement=new)
+        else:
+            new.rename(path)
+    return path
+
+
+def _remove(path: Path, replacement: Path | None = None) -> None:
+    old = Path(tempfile.mkdtemp(prefix=OLD_PREFIX, dir=path.parent))
+    path.rename(old / path.name)
+    if replacement is not None:
+        replacement.rename(path)
+    shutil.rmtree(old, ignore_errors=True)

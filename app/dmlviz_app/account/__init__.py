@@ -1,1 +1,0 @@
-"""Login, logout, and the links of others that a person opens."""
