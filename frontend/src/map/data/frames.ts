@@ -2,7 +2,7 @@
 import type { FrameMeta } from "../../protocol.ts";
 import { fetchAnswer } from "../../lib/server.ts";
 import type { Bounds, Point } from "../math/camera.ts";
-import type { PlacedFrame } from "../math/placedFrame.ts";
+import type { PlacedFrame } from "../math/tween.ts";
 import { Orbit, place3d, rotated, type PlacedFrame3d } from "../math/orbit.ts";
 
 const CACHE_BYTES = 48e6;

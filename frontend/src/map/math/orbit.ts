@@ -2,7 +2,7 @@
 
 import type { FrameMeta } from "../../protocol.ts";
 import type { Bounds, Point } from "./camera.ts";
-import type { PlacedFrame } from "./placedFrame.ts";
+import type { PlacedFrame } from "./tween.ts";
 
 const SHARE_OF_TURN = 0.9; // turns for a drag across the whole stage
 const MISSING = -32768; // of an item that has no place

@@ -1,14 +1,24 @@
 // Motion between frames. Each point runs on a cubic from p0 to p1 with the tangents m0 and m1 (per whole tween), so
 // that neither a new frame in mid-motion nor the passage from one snapshot to the next makes a kink.
-import { carry, type Point, type View } from "./camera.ts";
+import { carry, type Bounds, type Point, type View } from "./camera.ts";
 
-/** Input of a tween, from a placed frame: items without a place have present 0. */
-export interface Stop {
+/** Positions of all items in a frame; present is 0 for those without one. */
+export interface PlacedFrame {
   xy: Float32Array;
   present: Uint8Array;
   count: number;
+  bounds: Bounds | null;
+  /** The number of those that are far from all others, and stand at the edge. */
+  outside?: number;
+  /** Of three dimensions: the places in space, what they turn about, how far they reach, and what lies in front. */
+  xyz?: Float32Array;
+  pivot?: readonly number[];
+  reach?: number;
   shade?: Uint8Array;
 }
+
+/** Input of a tween, from a placed frame: items without a place have present 0. */
+export type Stop = Pick<PlacedFrame, "xy" | "present" | "count" | "shade">;
 
 type Weights = [number, number, number, number];
 

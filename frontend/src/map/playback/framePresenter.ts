@@ -1,10 +1,9 @@
 // Brings frames onto the stage: one as soon as it is here, or what lies between two where the playhead stands.
 import type { Frames } from "../data/frames.ts";
 import type { Entry } from "../data/timeline.ts";
-import type { PlacedFrame } from "../math/placedFrame.ts";
-import { Tween } from "../math/tween.ts";
+import { Tween, type PlacedFrame } from "../math/tween.ts";
 import type { Scene } from "../render/scene.ts";
-import type { PlayState } from "./playState.ts";
+import type { PlayState } from "./player.ts";
 import type { Prefetcher } from "./prefetcher.ts";
 
 const RETRY_MS = 300; // milliseconds between two looks for a frame that is still to come

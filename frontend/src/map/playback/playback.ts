@@ -13,9 +13,7 @@ import {
 import { union, type Bounds } from "../math/camera.ts";
 import type { Scene } from "../render/scene.ts";
 import { FramePresenter, type PresenterHooks } from "./framePresenter.ts";
-import { LiveInterval } from "./liveInterval.ts";
-import { Player } from "./player.ts";
-import { PlayState } from "./playState.ts";
+import { LiveInterval, Player, PlayState } from "./player.ts";
 import { Prefetcher } from "./prefetcher.ts";
 
 const SEEK_S = 0.18; // to ease to a frame that was asked for

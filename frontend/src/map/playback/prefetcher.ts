@@ -1,7 +1,7 @@
 // Frames fetched before they are shown.
 import type { Frames } from "../data/frames.ts";
 import type { Bounds } from "../math/camera.ts";
-import type { PlayState } from "./playState.ts";
+import type { PlayState } from "./player.ts";
 
 const MAX_BYTES = 40e6; // of all frames; a longer play fetches as it goes
 const LANES = 3; // at once

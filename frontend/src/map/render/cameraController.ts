@@ -2,7 +2,7 @@
 import { boundsOf } from "../data/frames.ts";
 import type { Model } from "../data/model.ts";
 import { between, distance, fit, pan, union, zoomAbout, type Bounds, type Port, type View } from "../math/camera.ts";
-import type { PlacedFrame } from "../math/placedFrame.ts";
+import type { PlacedFrame } from "../math/tween.ts";
 
 const FOLLOW_S = 0.3; // seconds in which the camera covers most of its way to new data
 const STEER_S = 0.07; // and to where the person sends it

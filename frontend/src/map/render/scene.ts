@@ -13,8 +13,7 @@ import {
   type View,
 } from "../math/camera.ts";
 import { buildGrid, nearest, type Grid } from "../math/picking.ts";
-import type { PlacedFrame } from "../math/placedFrame.ts";
-import { Tween } from "../math/tween.ts";
+import { Tween, type PlacedFrame } from "../math/tween.ts";
 import { AnimationLoop, LONGEST_S } from "./animationLoop.ts";
 import { CameraController } from "./cameraController.ts";
 import { Detail } from "./detail.ts";

@@ -1,6 +1,6 @@
 // The two lines of text on the stage: what is shown, and why nothing is.
 import { counted, grouped } from "../../lib/format.ts";
-import type { PlacedFrame } from "../math/placedFrame.ts";
+import type { PlacedFrame } from "../math/tween.ts";
 import type { MapState } from "../data/state.ts";
 import { framesOf, isOpen, type Entry, type Timeline } from "../data/timeline.ts";
 import { MIN_POINTS } from "../math/contours.ts";

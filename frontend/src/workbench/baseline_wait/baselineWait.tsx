@@ -5,13 +5,13 @@ import { rerun } from "../../lib/mount.ts";
 import { panel } from "../../lib/panel.tsx";
 import type { BaselineWaitProps } from "../../protocol.ts";
 import { workOver } from "../../lib/server.ts";
-import style from "./baselineWait.css";
 
-export default panel<BaselineWaitProps>(style, ({ work, host }) => {
+export default panel<BaselineWaitProps>("", ({ work, host }) => {
   useEffect(() => {
     let awaited = true;
     heeding()(Promise.race(work.map(workOver)).then(() => awaited && rerun(host)));
     return () => (awaited = false);
   }, [work.join()]);
-  return <p class="baseline-wait">Raw pixels and the untrained net are being measured, which takes some seconds.</p>;
+  const style = "opacity: 0.65; font-size: calc(14 * var(--px))";
+  return <p style={style}>Raw pixels and the untrained net are being measured, which takes some seconds.</p>;
 });
