@@ -64,80 +64,46 @@ export type Layout = ReturnType<typeof buildLayout>;
 
 /** Build them for the map number `id`, mounted for the `mounts`th time; `on` hears what a person does. */
 export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
-  const points = h("canvas", "points");
-  const overlay = h("canvas", {
-    class: "overlay",
-    tabindex: 0,
-    role: "application",
-    "aria-roledescription": "scatter map",
-    "aria-describedby": `help-${id}`,
-  });
   const colorControl = new ColorControl(on.color);
-  const legend = new Legend(on, colorControl.scale);
-  const outline = new Outline(on);
-  const settings = new LayoutSettings({ ready: on.ready, set: on.set });
-  const toolbar = new Toolbar(on.tool, settings.node, colorControl.menu);
-  const tooltip = new Tooltip();
-  const hereCard = new HereCard();
-  const bar = new PlayerBar(on);
-  const footer = new QualityFooter(on.refresh);
-  const announcer = new Announcer();
-  const alarm = new AlarmNote(on.remedy);
-  const caption = h("div", "caption");
-  const status = h("div", "status");
-  const notices = h("div", { class: "notices", role: "status" });
-  const headline = new Headline();
-  const moment = h("div", "moment");
-  const title = h("div", "small-title");
-  const strip = h("div", "strip", moment, caption, toolbar.choices);
-  const stage = h(
-    "div",
-    "stage",
-    points,
-    overlay,
-    legend.node,
-    outline.node,
-    toolbar.node,
-    strip,
-    title,
-    status,
-    notices,
-    alarm.node,
-    tooltip.node,
-    hereCard.node,
-  );
-  const help = h("div", { class: "spoken", id: `help-${id}` }, HELP);
+  const settings = new LayoutSettings(on);
+  const layout = {
+    points: h("canvas", "points"),
+    overlay: h("canvas", {
+      class: "overlay",
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "scatter map",
+      "aria-describedby": `help-${id}`,
+    }),
+    colorControl,
+    settings,
+    legend: new Legend(on, colorControl.scale),
+    outline: new Outline(on),
+    toolbar: new Toolbar(on.tool, settings.node, colorControl.menu),
+    tooltip: new Tooltip(),
+    hereCard: new HereCard(),
+    bar: new PlayerBar(on),
+    footer: new QualityFooter(on.refresh),
+    announcer: new Announcer(),
+    alarm: new AlarmNote(on.remedy),
+    caption: h("div", "caption"),
+    status: h("div", "status"),
+    notices: h("div", { class: "notices", role: "status" }),
+    headline: new Headline(),
+    moment: h("div", "moment"),
+    title: h("div", "small-title"),
+    sheet: h("style", null, style),
+  };
+  const { legend, outline, toolbar, tooltip, hereCard, alarm } = layout;
+  const strip = h("div", "strip", layout.moment, layout.caption, toolbar.choices);
+  const above = [legend.node, outline.node, toolbar.node, strip, layout.title, layout.status, layout.notices];
+  const stage = h("div", "stage", layout.points, layout.overlay, ...above, alarm.node, tooltip.node, hereCard.node);
   const root = h(
     "div",
     { class: "map", "data-ready": "false", "data-mounts": mounts },
-    h("div", "sheet", headline.node, stage, bar.node, footer.node),
-    announcer.node,
-    help,
+    h("div", "sheet", layout.headline.node, stage, layout.bar.node, layout.footer.node),
+    layout.announcer.node,
+    h("div", { class: "spoken", id: `help-${id}` }, HELP),
   );
-  const sheet = h("style", null, style);
-  return {
-    root,
-    stage,
-    points,
-    overlay,
-    legend,
-    outline,
-    toolbar,
-    colorControl,
-    settings,
-    tooltip,
-    hereCard,
-    bar,
-    footer,
-    announcer,
-    alarm,
-    caption,
-    moment,
-    title,
-    strip,
-    status,
-    notices,
-    headline,
-    sheet,
-  };
+  return { ...layout, root, stage, strip };
 }
