@@ -1,13 +1,13 @@
 """Verification figures: ROC, precision-recall, distance histograms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from dmlviz.figures.data import Measured, images
-from dmlviz.figures.palette import DIFFERENT, SAME
+from dmlviz.figures.palette import DIFFERENT, SAME, Theme
 from dmlviz.figures.style import MUTED, SQUARE, curve, curve_beside, figure, theme_of
 from dmlviz.metrics import curves, distance_histograms
 
@@ -36,31 +36,10 @@ def roc(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: b
 def draw_roc(measured: Measured, dark: bool = False, beside: Sequence[Measured] = (), log_x: bool = False) -> go.Figure:
     """Draw a measured curve, and others beside it; `log_x` for a logarithmic axis of the false positive rate."""
     roc, theme = measured.data, theme_of(dark)
-    line = _roc_curve(roc, log_x)
-    traces: list[Any] = [
-        curve(
-            line["x"],
-            line["y"],
-            f"{measured.name}: area {roc.area:.4f}",
-            theme,
-            customdata=line["distance"],
-            hovertemplate="up to distance %{customdata:.3f}:<br>%{y:.2%} of the pairs of one class,<br>"
-            "%{x:.2%} of the pairs of two<extra></extra>",
-        )
-    ]
-    for other in beside:
-        points = _roc_curve(other.data, log_x)
-        traces.append(
-            curve_beside(
-                points["x"],
-                points["y"],
-                other.name,
-                f"{other.name}: area {other.data.area:.4f}",
-                theme,
-                customdata=points["distance"],
-                hovertemplate=f"{other.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>",
-            )
-        )
+    hover = "up to distance %{customdata:.3f}:<br>%{y:.2%} of the pairs of one class,<br>%{x:.2%} of the pairs of two"
+    traces: list[Any] = _curves(
+        [measured, *beside], lambda data: _roc_curve(data, log_x), lambda data: f"area {data.area:.4f}", hover, theme
+    )
     lowest = 1 / roc.pairs
     chance = np.geomspace(lowest, 1, 60) if log_x else np.array([0, 0.5, 1])
     traces.append(
@@ -93,14 +72,33 @@ def draw_roc(measured: Measured, dark: bool = False, beside: Sequence[Measured] 
     )
 
 
-def _roc_curve(roc: curves.Roc, log_x: bool) -> dict[str, np.ndarray]:
-    """Return what is drawn of a curve; on a logarithmic axis from the first false positive on."""
+def _roc_curve(roc: curves.Roc, log_x: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return x, y and distance of what is drawn; on a logarithmic axis from the first false positive on."""
     x, y, distance = roc.false_positives, roc.recall, _readable_thresholds(roc.thresholds)
     if log_x:
         x, y, distance = (values[roc.false_positives > 0] for values in (x, y, distance))
     across = 1 + np.log10(x) / np.log10(roc.pairs) if log_x and len(x) and roc.pairs > 1 else x
     points = curves.outline(across, y) if len(x) else np.zeros(0, np.int64)
-    return {"x": x[points], "y": y[points], "distance": distance[points]}
+    return x[points], y[points], distance[points]
+
+
+def _curves(
+    all_measured: Sequence[Measured],
+    drawn: Callable[[Any], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    words: Callable[[Any], str],
+    hover: str,
+    theme: Theme,
+) -> list[go.Scatter]:
+    """Return the curve that a figure is about, and those beside it: `drawn` gives x, y and distance of one."""
+    traces = []
+    for number, one in enumerate(all_measured):
+        (x, y, distance), label = drawn(one.data), f"{one.name}: {words(one.data)}"
+        if not number:
+            traces.append(curve(x, y, label, theme, customdata=distance, hovertemplate=f"{hover}<extra></extra>"))
+        else:
+            at = f"{one.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>"
+            traces.append(curve_beside(x, y, one.name, label, theme, customdata=distance, hovertemplate=at))
+    return traces
 
 
 def precision_recall(embeddings: Any, labels: Any = None, *, step: int | None = None, dark: bool = False) -> go.Figure:
@@ -127,33 +125,21 @@ def precision_recall(embeddings: Any, labels: Any = None, *, step: int | None = 
 def draw_precision_recall(measured: Measured, dark: bool = False, beside: Sequence[Measured] = ()) -> go.Figure:
     """Draw a measured curve, and others beside it."""
     precision, theme = measured.data, theme_of(dark)
-    points = curves.outline(precision.recall, precision.precision)
-    line = curve(
-        precision.recall[points],
-        precision.precision[points],
-        f"{measured.name}: average precision {precision.average_precision:.4f}",
-        theme,
-        customdata=_readable_thresholds(precision.thresholds[points]),
-        hovertemplate="up to distance %{customdata:.3f}:<br>%{x:.2%} of the pairs of one class are found,<br>"
-        "%{y:.2%} of what is found is of one class<extra></extra>",
+    hover = (
+        "up to distance %{customdata:.3f}:<br>%{x:.2%} of the pairs of one class are found,<br>"
+        "%{y:.2%} of what is found is of one class"
     )
-    others = []
-    for other in beside:
-        part = curves.outline(other.data.recall, other.data.precision)
-        others.append(
-            curve_beside(
-                other.data.recall[part],
-                other.data.precision[part],
-                other.name,
-                f"{other.name}: average precision {other.data.average_precision:.4f}",
-                theme,
-                customdata=_readable_thresholds(other.data.thresholds[part]),
-                hovertemplate=f"{other.name}: %{{y:.2%}} at %{{x:.2%}}<extra></extra>",
-            )
-        )
+
+    def drawn(data: curves.PrecisionRecall) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        points = curves.outline(data.recall, data.precision)
+        return data.recall[points], data.precision[points], _readable_thresholds(data.thresholds[points])
+
+    def words(data: curves.PrecisionRecall) -> str:
+        return f"average precision {data.average_precision:.4f}"
+
     return figure(
-        [line, *others],
-        f"Precision over recall: average precision {precision.average_precision:.4f}",
+        _curves([measured, *beside], drawn, words, hover, theme),
+        f"Precision over recall: {words(precision)}",
         f"{measured.about}; {_pairs_text(precision)}",
         theme,
         xaxis={"title": "recall", "range": [-0.01, 1.01]},
