@@ -4,8 +4,15 @@ import test, { describe, it } from "node:test";
 import { packBits } from "../../src/lib/base64.ts";
 import { NO_VALUE, UNLABELED, classColors, groupColors } from "../../src/lib/palette.ts";
 import { Subset } from "../../src/map/control/subset.ts";
-import { columnText, groupingOf, middleRange } from "../../src/map/data/columnColors.ts";
-import { markersInWords, nextMarkers, shapeColumns, shapeIds } from "../../src/map/data/markerShapes.ts";
+import {
+  columnText,
+  groupingOf,
+  markersInWords,
+  middleRange,
+  nextMarkers,
+  shapeColumns,
+  shapeIds,
+} from "../../src/map/data/columns.ts";
 import { Model } from "../../src/map/data/model.ts";
 import { placesAt } from "../../src/map/data/trainPoints.ts";
 import { QueryMarker } from "../../src/map/math/queryMarker.ts";

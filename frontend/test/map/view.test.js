@@ -8,7 +8,7 @@ import { Detail } from "../../src/map/render/detail.ts";
 import { isAstray } from "../../src/map/render/overlayRenderer.ts";
 import { summary } from "../../src/map/ui/ariaLive.ts";
 import { matchingClasses, swatchColor } from "../../src/map/ui/legend.ts";
-import { accuracyWords, percentRight } from "../../src/map/ui/tooltip.ts";
+import { accuracyWords, percentRight } from "../../src/map/ui/cards.ts";
 import { placed } from "../helpers.js";
 import { PropsReceiver } from "../../src/map/control/applyProps.ts";
 import { ViewStore } from "../../src/workbench/store.ts";

@@ -1,5 +1,5 @@
 // Actions of a person on a map by a key, a button or the player.
-import { nextMarkers } from "../data/markerShapes.ts";
+import { nextMarkers } from "../data/columns.ts";
 import { SHOWN_IMAGES } from "../../workbench/store.ts";
 import type { Here } from "./here.ts";
 import type { Interaction } from "./interaction.ts";

@@ -1,7 +1,7 @@
 // The color of each point, and the effects of a change of color, selection or hidden classes.
 import { messageOf } from "../../lib/format.ts";
 import { groupColors } from "../../lib/palette.ts";
-import { loadMarking, shapeColumns, shapeIds } from "../data/markerShapes.ts";
+import { loadMarking, shapeColumns, shapeIds } from "../data/columns.ts";
 import { computePointColors } from "../render/pointColors.ts";
 import type { MapParts } from "./parts.ts";
 

@@ -1,7 +1,7 @@
 // Colors, markers and layers of all points, as the renderers take them.
 import { ramp } from "../../lib/palette.ts";
 import { mix, type Rgb, type Theme } from "../../lib/theme.ts";
-import { NUM_SHAPES } from "../data/markerShapes.ts";
+import { NUM_SHAPES } from "../data/columns.ts";
 import type { Grades, Model } from "../data/model.ts";
 import type { Port } from "../math/camera.ts";
 

@@ -8,9 +8,9 @@ import type { ColumnInfo } from "../../protocol.ts";
 import type { MapData } from "../data/expandProps.ts";
 import type { Grades, Model } from "../data/model.ts";
 import type { MapState } from "../data/state.ts";
-import { COLUMN, columnText, loadColumn } from "../data/columnColors.ts";
+import { COLUMN, columnText, loadColumn } from "../data/columns.ts";
 import { loadColumns, loadMeasured } from "../data/fetchItems.ts";
-import { accuracyWords } from "./tooltip.ts";
+import { accuracyWords } from "./cards.ts";
 import { errorColor } from "../render/pointColors.ts";
 
 interface Choice {

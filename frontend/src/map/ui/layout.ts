@@ -3,15 +3,14 @@ import type { Remedy } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
 import { AlarmNote } from "./alarmNote.ts";
 import { Announcer, HELP } from "./ariaLive.ts";
+import { HereCard, Tooltip } from "./cards.ts";
 import { ColorControl } from "./colorControl.ts";
 import { LayoutSettings, type SettingHooks } from "./layoutSettings.ts";
-import { HereCard } from "./hereCard.ts";
 import { Outline, type OutlineHooks } from "./outline.ts";
 import { Legend, type LegendHooks } from "./legend.ts";
 import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
 import { QualityFooter } from "./qualityFooter.ts";
 import { Toolbar, type Tool } from "./toolbar.ts";
-import { Tooltip } from "./tooltip.ts";
 import style from "../map.css";
 
 export class Headline {

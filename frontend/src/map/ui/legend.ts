@@ -4,7 +4,7 @@ import { css, type Rgb } from "../../lib/theme.ts";
 import { traceShape } from "../render/canvas.ts";
 import { context2d, h } from "../../lib/dom.ts";
 import { grouped } from "../../lib/format.ts";
-import { markersInWords, NUM_SHAPES } from "../data/markerShapes.ts";
+import { markersInWords, NUM_SHAPES } from "../data/columns.ts";
 import type { MapState } from "../data/state.ts";
 import { paleColor } from "../render/pointColors.ts";
 

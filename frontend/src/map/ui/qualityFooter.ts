@@ -6,7 +6,7 @@ import { explain } from "../../lib/glossary.ts";
 import type { MapData } from "../data/expandProps.ts";
 import type { Entry, Timeline } from "../data/timeline.ts";
 import { loadMethods } from "../data/fetchItems.ts";
-import { percentRight } from "./tooltip.ts";
+import { percentRight } from "./cards.ts";
 
 const MEASURES: Record<string, [string, string]> = {
   trustworthiness: [

@@ -1,6 +1,6 @@
 // The tools at the map's upper edge: four with words, and under "View" all that changes how the points are drawn.
 import { h, icon, updateAttribute } from "../../lib/dom.ts";
-import { markersInWords, nextMarkers } from "../data/markerShapes.ts";
+import { markersInWords, nextMarkers } from "../data/columns.ts";
 import type { ShownImages } from "../../workbench/store.ts";
 import type { MapState } from "../data/state.ts";
 
