@@ -17,7 +17,7 @@ const GLOBALS = [
 ];
 
 export default tseslint.config(
-  { ignores: ["node_modules", "src/protocol.ts"] },
+  { ignores: ["node_modules", "src/page.ts", "src/protocol.ts"] },
   js.configs.recommended,
   {
     files: ["src/**/*.{ts,tsx}"],

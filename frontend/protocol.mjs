@@ -1,5 +1,5 @@
-// Writes what Python says: src/protocol.ts, the types of what server and page send each other, which git does not keep;
-// the components of all features as src/page.ts, and as Streamlit wants to read them, in dmlviz/pyproject.toml.
+// Writes what Python says: src/protocol.ts, the types of what server and page send each other, and src/page.ts, the components
+// of all features, which git does not keep; and these as Streamlit wants to read them, in dmlviz/pyproject.toml.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -5,16 +5,5 @@ from dmlviz_app.people import policy
 
 FEATURE = Feature(
     name="people",
-    actions=[
-        policy.SEE,
-        policy.TRAIN,
-        policy.CHANGE,
-        policy.STOP,
-        policy.MEET,
-        policy.KEEP,
-        policy.SHARE_LINK,
-        policy.MAKE_PUBLIC,
-        policy.SEE_QUEUE,
-        policy.READ_FILES,
-    ],
+    actions=[action for action in vars(policy).values() if isinstance(action, policy.Action)],
 )
