@@ -1,7 +1,7 @@
 """A query image as it is sent: a file, and which ones are read, or a drawing from the pad of a page."""
 
 from base64 import b64decode
-from typing import Any
+from typing import Any, NotRequired
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -92,7 +92,7 @@ class Drawing(TypedDict):
     """A drawing: side × side bytes of ink, base64."""
 
     side: int
-    strokes: int
+    strokes: NotRequired[int]
     ink: str
 
 

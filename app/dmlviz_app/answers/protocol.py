@@ -2,6 +2,7 @@
 
 from typing import NotRequired
 
+from pydantic import with_config
 from typing_extensions import TypeAliasType, TypedDict
 
 from dmlviz.data.query_file import Drawing as Drawing
@@ -151,10 +152,11 @@ class ImagePair(TypedDict):
     curved: bool
 
 
+@with_config(strict=True, extra="forbid")
 class QueryQuestion(TypedDict, total=False):
     """POST dmlviz/runs/RUN/query in JSON: a drawing, or a sample picture by its name. Any other body is a file."""
 
-    drawing: Drawing
+    drawing: Drawing | None
     sample: str
 
 

@@ -11,20 +11,19 @@ import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
-from typing import NotRequired, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from typing_extensions import TypedDict
 
 from dmlviz.data.frame import Frame
 from dmlviz.data.query_file import MAX_BYTES, decode, decode_drawing
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import BusyError, UserError
 from dmlviz.runs.run import Run, RunNotFoundError
-from dmlviz_app.answers.protocol import OcclusionMaps, QueryAnswer, QueryRefusal
+from dmlviz_app.answers.protocol import OcclusionMaps, QueryAnswer, QueryQuestion, QueryRefusal
 from dmlviz_app.answers.query import query, sample
 from dmlviz_app.answers.query_answer import encode_picture, query_answer
 from dmlviz_app.server.access import Routes, Rule, personal
@@ -138,20 +137,7 @@ def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | No
     return query_answer(run, query(picture, run, services, NEIGHBORS, frame), holders)
 
 
-class _Drawing(TypedDict):
-    side: int
-    strokes: NotRequired[int]
-    ink: str
-
-
-class _Question(TypedDict, total=False):
-    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # type: ignore[misc]
-
-    drawing: _Drawing | None
-    sample: str
-
-
-_QUESTION = TypeAdapter(_Question)
+_QUESTION = TypeAdapter(QueryQuestion)
 
 
 def _drawing_of(body: bytes, dataset: str) -> np.ndarray:
