@@ -12,6 +12,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting, layouts_in_page
 from dmlviz.config import ProjectionConfig
 from dmlviz.config.fields import ball_note
+from dmlviz.config.learned_space import learned_space
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.export.contents import RunExport
 from dmlviz.runs.example_item import example_item
@@ -64,7 +65,7 @@ class MapContents(TypedDict):
     """
 
     view: str
-    picture: dict[str, str]
+    picture: dict[str, Any]
     tracked: list[int]
     files: dict[str, Packed]
     streams: list[PageStream]
@@ -185,13 +186,16 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
     return contents
 
 
-def picture_of(run: Run, config: ProjectionConfig | None) -> dict[str, str]:
-    """Return what a map says below itself: its method, title and caution; of a run's own view without a config."""
+def picture_of(run: Run, config: ProjectionConfig | None) -> dict[str, Any]:
+    """Return what a map says of itself, and its learned space; that of a run's own view without a config."""
     spec = PROJECTIONS[run.default_view] if config is None else config.declared
-    picture = {"method": spec.name, "title": spec.title, "caution": spec.caution}
+    picture: dict[str, Any] = {"method": spec.name, "title": spec.title, "caution": spec.caution}
     notes = ball_note(run.config, spec.name), config.note(run.config.embedding_dim) if config is not None else ""
-    note = " ".join(filter(None, notes))
-    return picture | ({"note": note} if note else {})
+    if note := " ".join(filter(None, notes)):
+        picture["note"] = note
+    if config is None and spec.identity:
+        picture["space"] = learned_space(run.config)
+    return picture
 
 
 def _tracked(export: RunExport) -> list[int]:

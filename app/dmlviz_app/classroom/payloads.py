@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NotRequired, TypedDict, get_args
+from typing import NamedTuple, NotRequired, TypedDict, get_args
 
 import numpy as np
 
 from dmlviz.catalog.datasets import DATASETS
+from dmlviz.config.fields import badges
 from dmlviz.errors import UserError
 from dmlviz.lessons import LESSONS, Task
 from dmlviz.lessons.measurements import format_measurement, task_measurements
@@ -28,6 +29,8 @@ from dmlviz.storage.text import counted
 from dmlviz_app.classroom.protocol import (
     ClassGallery,
     ClassPicture,
+    ClassRace,
+    ClassRacer,
     ClassroomEvent,
     ClassroomLead,
     ClassroomResult,
@@ -195,6 +198,77 @@ def _on_pictures(pictures: list[ClassPicture], limit: Threshold | None) -> list[
     if limit is not None:
         sentences.append(f"The kept one, {limit.value:.3g}, is right in {((distances <= limit.value) == right).sum()}.")
     return sentences
+
+
+def class_race(services: Services, room: Classroom) -> ClassRace:
+    """Return the runs of a class that can be compared: those on the images that most of its runs are scored on."""
+    students: dict[str, list[str]] = {}
+    for person, runs in _runs_by_holder(services, room).items():
+        for run, _ in () if room.members[person].removed else runs:
+            students.setdefault(run, []).append(person)
+    races: dict[tuple[str, int], list[ClassRacer]] = {}
+    held = 0
+    for run, persons in students.items():
+        with suppress(UserError, OSError):  # it has been deleted since, is damaged, or waits
+            record = services.store.get(run)
+            if _gives_away(room, record):
+                held += 1
+            elif (course := _course(record.path, record.log.path.stat().st_size)).points:
+                racer = ClassRacer(
+                    run=run,
+                    title=" · ".join(badges(record.config)[1:]),
+                    by=persons,
+                    live=record.state == "running",
+                    steps=course.steps,
+                    course=course.points,
+                )
+                races.setdefault((course.on, course.images), []).append(racer)
+    (on, images), racers = max(races.items(), key=lambda race: len(race[1]), default=(("", 0), []))
+    best = {person: racer["run"] for racer in sorted(racers, key=_newest_score) for person in racer["by"]}
+    shown = [racer for racer in racers if racer["live"] or racer["run"] in best.values()]
+    for racer in shown:
+        racer["by"] = [room.members[person].nickname for person in racer["by"]]
+    return {
+        "on": on,
+        "images": images,
+        "racers": shown,
+        "others": sum(map(len, races.values())) - len(racers),
+        "held": held,
+    }
+
+
+def _newest_score(racer: ClassRacer) -> float:
+    return racer["course"][-1][1]
+
+
+def _gives_away(room: Classroom, run: Run) -> bool:
+    """Return whether a run answers a task of the class's lesson whose answer is not shown yet."""
+    lesson = LESSONS.get(room.lesson or "")
+    tasks = enumerate(lesson.tasks if lesson else (), 1)
+    held = (task for number, task in tasks if room.holds_back(room.lesson or "", number))
+    return any(task.training(run.config.dataset).id == run.id for task in held)
+
+
+class _Course(NamedTuple):
+    on: str
+    images: int
+    steps: int
+    points: list[tuple[int, float]]
+
+
+@lru_cache(maxsize=256)
+def _course(path: Path, size: int) -> _Course:
+    """Return P@1 at the snapshots of a run whose log has so many bytes, and what it is measured on."""
+    on, images, steps, points = "", 0, 0, []
+    spec = DATASETS[Run(path).config.dataset]
+    for event in Run(path).events():
+        if event["event"] == "started":
+            images, steps = event["scored_images"], event["steps"] or 0
+            kind = "validation" if event["validation_images"] else "test"
+            on = f"{images:,} {kind} {'points' if spec.of_points else 'images'} of {spec.title}"
+        elif event["event"] == "snapshot" and (value := event["metrics"].get("precision_at_1")) is not None:
+            points.append((event["step"], value))
+    return _Course(on, images, steps, points)
 
 
 def public_id(person: str) -> str:

@@ -69,6 +69,31 @@ class ClassGallery(TypedDict):
     sentences: list[str]
 
 
+class ClassRacer(TypedDict):
+    """A run of a race: its settings in short, the nicknames of those who train it, P@1 at each snapshot."""
+
+    run: str
+    title: str
+    by: list[str]
+    live: bool
+    steps: int
+    course: list[tuple[int, float]]
+
+
+class ClassRace(TypedDict):
+    """dmlviz/classrooms/CODE/race.json: each student's best run, and those that train now.
+
+    `on` names the `images` that all of them are scored on. Runs scored on `others`, and runs that the answer of the
+    task would give away (`held`), are counted.
+    """
+
+    on: str
+    images: int
+    racers: list[ClassRacer]
+    others: int
+    held: int
+
+
 class ClassroomEvent(TypedDict):
     """The state of a class for one person; `counts`, `answer` and `result` come to students once the answer is shown.
 

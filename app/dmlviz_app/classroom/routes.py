@@ -39,6 +39,7 @@ def routes() -> list[Route]:
         Route("/classrooms/{code}/place", place, methods=["POST"]),
         Route("/classrooms/{code}/action", action, methods=["POST"]),
         Route("/classrooms/{code}/gallery.json", gallery),
+        Route("/classrooms/{code}/race.json", race),
         Route("/classrooms/{code}/hand-in.json", hand_in),
         Route("/classrooms/{code}/class.csv", class_csv),
         Route("/classrooms/{code}/hand-ins.zip", hand_ins),
@@ -197,6 +198,13 @@ async def gallery(request: Request) -> Response:
     """Return what the class keeps with a run, for its teacher."""
     services, room = _room_of_teacher(request)
     return JSONResponse(await ask_worker(request, payloads.class_gallery, services, room), headers=NO_STORE)
+
+
+@access(Rule.VISITOR)
+async def race(request: Request) -> Response:
+    """Return the race of the class, for its teacher."""
+    services, room = _room_of_teacher(request)
+    return JSONResponse(await asyncio.to_thread(payloads.class_race, services, room), headers=NO_STORE)
 
 
 @access(Rule.VISITOR)

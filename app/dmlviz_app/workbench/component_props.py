@@ -9,8 +9,8 @@ from dmlviz.catalog import projections
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting
-from dmlviz.config import TrainConfig
 from dmlviz.config.fields import ball_note
+from dmlviz.config.learned_space import learned_space
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.runs.point_values import point_measures
 from dmlviz.runs.run import LIVE, LOSS_WEIGHTS, Run
@@ -27,8 +27,6 @@ from dmlviz_app.workbench.protocol import (
     MapProps,
     PictureInfo,
     QuerySource,
-    Space,
-    SpaceKind,
     ViewProps,
     WorkbenchProps,
 )
@@ -36,7 +34,6 @@ from dmlviz_app.workbench.protocol import (
 HINT = "Click a point to see its nearest neighbors in the embedding."
 NO_COLORS = "This data set is in color: upload an image instead."
 _NO_SPRITES: SpriteSheets = {"urls": [], "tile": 28}
-_SPACE_KINDS: dict[tuple[int, bool], SpaceKind] = {(2, True): "circle", (3, True): "sphere", (3, False): "space"}
 
 
 def run_source(run_view: RunView) -> Source:
@@ -140,7 +137,7 @@ def _picture(run_view: RunView) -> PictureInfo:
     if projection is not None and projection.config.axes:
         picture["axes"] = [*projection.config.axes]
     if projection is None and PROJECTIONS[method].identity:
-        picture["space"] = space_overlay(run.config)
+        picture["space"] = learned_space(run.config)
     return picture
 
 
@@ -197,21 +194,6 @@ def _num_test_images(run: Run) -> int:
 
     labels = run.labels
     return 0 if labels is None else len(labels)
-
-
-def space_overlay(config: TrainConfig) -> Space:
-    """Build the overlay: kind of space, kind of class centers, margins m₁, m₂, m₃ of an angular loss."""
-    loss = LOSSES[config.loss]
-    kind = _SPACE_KINDS.get((config.embedding_dim, config.normalize), "plane")
-    if config.ball and config.embedding_dim == 2:
-        return {"kind": "disk", "radius": config.ball**-0.5, "centers": "points", "margins": None}
-    if not DATASETS[config.dataset].trainable:  # the loss is not known
-        return {"kind": kind, "centers": "points", "margins": None}
-    return {
-        "kind": kind,
-        "centers": "points" if loss.class_centers == "points" else "directions",
-        "margins": None if loss.angular_margins is None else loss.angular_margins(config.loss_params),
-    }
 
 
 def view_props(page: str, run_views: Sequence[RunView], seen: SeenView, *, follows: bool) -> ViewProps:

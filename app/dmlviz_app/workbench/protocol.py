@@ -5,23 +5,12 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from dmlviz.catalog.projections import LayoutSetting
+from dmlviz.config.learned_space import Space
 from dmlviz_app.answers.protocol import Agreement, CaptionedInk, ImageProps, NeighborHistory, Vote
 from dmlviz_app.server.protocol import Nouns, Source, SpriteSheets
 from dmlviz_app.widgets.protocol import ViewCommand
 
-SpaceKind = Literal["circle", "plane", "sphere", "space", "disk"]
-
-
 Kept = Literal["tracked", "items", "nearest", "columns"]
-
-
-class Space(TypedDict):
-    """A learned space that is drawn as it is; a Poincaré disk with its radius."""
-
-    kind: SpaceKind
-    radius: NotRequired[float]
-    centers: Literal["points", "directions"]
-    margins: tuple[float, float, float] | None
 
 
 class PictureInfo(TypedDict):

@@ -2,11 +2,12 @@
 import { useLayoutEffect } from "preact/hooks";
 import { counted, messageOf } from "../lib/format.ts";
 import { useParts } from "../lib/hooks.ts";
-import { panel } from "../lib/panel.tsx";
+import { type Hosted, panel, themeOf } from "../lib/panel.tsx";
 import { navigate } from "../lib/router.ts";
 import { serverUrl } from "../lib/server.ts";
 import type { ClassroomBoardProps, ClassroomEvent, ClassroomResult } from "../protocol.ts";
 import { ClassPictures } from "./classPictures.tsx";
+import { ClassRace } from "./classRace.tsx";
 import { act, type Action, followClassroom } from "./presence.ts";
 import style from "./board.css";
 
@@ -15,7 +16,7 @@ const CONFIRM_MS = 4000;
 
 type Press = (action: Action) => void;
 
-function Board(data: ClassroomBoardProps) {
+function Board({ host, ...data }: Hosted<ClassroomBoardProps>) {
   const { lessons, datasets, url } = data;
   const [state, set] = useParts({
     ...{ event: null as ClassroomEvent | null, trouble: "", namesShown: false, ending: false },
@@ -79,6 +80,7 @@ function Board(data: ClassroomBoardProps) {
         <section class="now">{event && <Now event={event} press={press} />}</section>
       </div>
       {event?.gallery_run && <ClassPictures {...{ url, turn: event.gallery_turn }} named={state.namesShown} />}
+      <ClassRace {...{ url }} named={state.namesShown} dark={themeOf(host).dark} />
       <section class="students">
         {event && (
           <Students {...{ event, url, press }} named={state.namesShown} name={(namesShown) => set({ namesShown })} />

@@ -167,6 +167,7 @@ export class Workbench {
     grid.dataset.inspectors = String(inspectors.length);
     const show = (name: PartName, kind: string, props: unknown, key: string = name): HTMLElement[] =>
       this.renders[name] && props !== undefined ? [this.part(name, key, kind, props, callbacks)] : [];
+    const several = compare && compare.sides.length > 2 ? compare : undefined;
     const sections: HTMLElement[] = [
       ...show("welcome", "welcome-part", welcome),
       ...headings.map(({ title, text, missing }) =>
@@ -175,6 +176,7 @@ export class Workbench {
       // A map that is linked to no other has a store of its own.
       ...maps.flatMap((map, i) => show("map", "map-part", map, `map.${i}.${map.link !== null}`)),
       ...show("compare", "compare-part", compare && { ...compare, noun: maps[0].noun }),
+      ...show("compare", "race-part", several && { ...several, noun: maps[0].noun, all: true }, "race"),
       ...show("pad", "pad-part", pad),
       ...inspectors.flatMap((props, i) => show("inspector", "inspector-part", props, `inspector.${i}`)),
       ...show("batch", "batch-part", data.has_loss && inspectors.length === 1 ? scores : undefined),

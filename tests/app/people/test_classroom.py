@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 from dmlviz_app.classroom.payloads import classroom_event
-from dmlviz_app.classroom.protocol import ClassroomEvent
+from dmlviz_app.classroom.protocol import ClassRace, ClassroomEvent
 from dmlviz_app.explore.task import task_progress
 from dmlviz_app.forms.view_state import UIState
 from dmlviz_app.people.classroom import (
@@ -435,3 +435,34 @@ def test_no_student_can_open_a_teachers_sheet_even_by_its_address(ada, bob, peop
     assert status(bob) == 404
     rooms.end(room.code, ada.id)
     assert (status(ada), status(teacher)) == (404, 200)
+
+
+def test_the_board_races_the_best_run_of_each_student_and_keeps_what_answers_the_task(
+    ada, bob, people, adas_run, write
+):
+    here, teacher = ada.here, people["teacher"]
+    room = here.classrooms.open(teacher.id, "Monday", 1)
+    url = f"/dmlviz/classrooms/{room.code}/race.json"
+
+    def told():
+        race = teacher.client.get(url).json()
+        TypeAdapter(ClassRace).validate_json(json.dumps(race))
+        return [(one["run"], one["by"], one["course"][-1][0]) for one in race["racers"]], race["others"], race["held"]
+
+    for someone, name in ((ada, "Ada"), (bob, "Bob"), (people["guest"], "Gus")):
+        someone.here.classrooms.join(room.code, someone.id, name)
+    assert told() == ([], 0, 0), "what they had before the class is not in its race"
+    config = here.runs.get(adas_run).config
+    worse = write(here.store, config.replace(seed=config.seed + 1), 8)
+    answer = write(here.store, TASK.training("digits"), 8)
+    elsewhere = write(here.store, config.replace(dataset="moons"), 8)
+    bob.here.jobs.train(config)  # finished already: it is his, too
+    for someone, run in ((bob, worse), (people["guest"], answer), (ada, elsewhere)):
+        someone.here.runs.hold(run.id)
+    best = (adas_run, ["Bob"], config.steps)
+    assert told() == ([best], 2, 0), "Bob has a better one; two runs are scored on other images"
+    here.classrooms.set_task(room.code, teacher.id, LESSON, 1)
+    assert told() == ([best], 1, 1), "the projector gives nothing away"
+    here.classrooms.reveal(room.code, teacher.id)
+    assert told() == ([best], 2, 0)
+    assert bob.client.get(url).status_code == 404

@@ -1,13 +1,14 @@
-// Differences of two runs: their scores at the shown steps, and the images that only one gets right. Of more, a chart.
+// Differences of two runs: their scores at the shown steps, and the images that only one gets right. Of more, a chart and a table.
 import { unpackBits } from "../../lib/base64.ts";
 import { bus } from "../../lib/bus.ts";
 import { counted, grouped, ITEM, signed } from "../../lib/format.ts";
 import { useAnswer } from "../../lib/hooks.ts";
-import { dataOf, panel, Term } from "../../lib/panel.tsx";
+import { dataOf, panel, Term, themeOf } from "../../lib/panel.tsx";
 import { fetchJson } from "../../lib/server.ts";
 import type { Agreement, CompareProps, MapQuality, Nouns } from "../../protocol.ts";
 import { useFrame } from "../../workbench/hooks.ts";
 import { captionAt, scoresAt, type ScoreState } from "../../workbench/scores/scoreState.ts";
+import { RaceTable } from "./raceTable.tsx";
 import { ScoreChart, useReadings } from "./scoreChart.tsx";
 import style from "./compareScores.css";
 
@@ -66,9 +67,11 @@ function agreementReason(cell: AgreementName, [a, b]: Both<string>, item: string
 
 const ALIKE = 5e-4; // a difference that three digits do not show
 
-export default panel<CompareProps & Nouns>(style, (props) =>
-  props.sides.length > 2 ? <ScoreChart {...props} /> : <Scores {...props} />,
-);
+/** `all`: the table of all scores of more than two runs, in place of the chart of one. */
+export default panel<CompareProps & Nouns & { all?: boolean }>(style, (props) => {
+  if (props.all) return <RaceTable {...props} dark={themeOf(props.host).dark} />;
+  return props.sides.length > 2 ? <ScoreChart {...props} /> : <Scores {...props} />;
+});
 
 function Scores({ sides, status, quality, cells, cells_url, noun }: CompareProps & Nouns) {
   const readings = [0, 1].map((i) => useReadings(sides[i] ?? NONE, noun)) as [ScoreState, ScoreState];

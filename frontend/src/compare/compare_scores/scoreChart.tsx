@@ -19,7 +19,7 @@ import {
   type ScoreState,
 } from "../../workbench/scores/scoreState.ts";
 
-const MOST = 6;
+export const MOST = 6;
 const NONE = { run: "" };
 const LEFT = 30;
 const BELOW = 16;
@@ -31,20 +31,25 @@ const KEYS: Record<string, number | undefined> = { ArrowRight: 1, ArrowUp: 1, Ar
 export const useReadings = (side: RunSource, noun?: string): ScoreState =>
   Object.assign(useRun(side, emptyScores, reduceScores), { noun });
 
-export function ScoreChart({ sides, noun }: CompareProps & Nouns) {
-  const place = useRef<SVGSVGElement>(null);
-  const [{ width, height }, setSize] = useState({ width: 240, height: 120 });
-  const [key, choose] = useState(SCORES[0].key);
+/** The readings of several runs, how far each has come, and the frame of the one that leads their player. */
+export function useRace(sides: CompareProps["sides"], noun?: string) {
   const readings = Array.from({ length: MOST }, (_, i) => useReadings(sides[i] ?? NONE, noun)).slice(0, sides.length);
-  const last = maxOf(
-    readings.map(({ steps, series }) => steps ?? series.at(-1)?.step ?? 0),
-    1,
-  );
   // One that has failed has fewer frames: the others lead.
   const reached = readings.map(({ final, series }) => final?.step ?? series.at(-1)?.step ?? -1);
   const lead = reached.indexOf(maxOf(reached));
   const { run } = sides[lead];
-  const { step, playing } = useFrame(run);
+  return { readings, reached, lead, run, ...useFrame(run) };
+}
+
+export function ScoreChart({ sides, noun }: CompareProps & Nouns) {
+  const place = useRef<SVGSVGElement>(null);
+  const [{ width, height }, setSize] = useState({ width: 240, height: 120 });
+  const [key, choose] = useState(SCORES[0].key);
+  const { readings, reached, lead, run, step, playing } = useRace(sides, noun);
+  const last = maxOf(
+    readings.map(({ steps, series }) => steps ?? series.at(-1)?.step ?? 0),
+    1,
+  );
   const current = step ?? Math.max(0, reached[lead]);
   const frames = [...readings[lead].series, ...(readings[lead].final ? [readings[lead].final] : [])].map(
     ({ step }) => step,

@@ -207,21 +207,31 @@ export class OverlayRenderer {
     overlay.drawRing(context, place, Math.max(radius + clear, clear + 2.5), color, theme, { width, dashed });
   }
 
-  /** Rings and links from a place to neighbors; those of hidden classes are dashed, those without a place left out. */
+  /**
+   * Rings and links from a place to neighbors; those of hidden classes are dashed, those without a place left out.
+   * `solid` is the place in three dimensions.
+   */
   private drawLinks(
     context: Context,
     scene: Scene,
     from: Point,
     neighbors: NeighborLink[],
     colorOf: (item: number) => Rgb,
+    solid: ArrayLike<number> | null = null,
   ): void {
-    const { model, theme, data } = this.parts.state;
-    const space = data.picture?.space;
-    const start = scene.toWorld(...from);
-    const wayTo = (item: number) =>
-      space?.kind === "disk"
-        ? geodesic(start, scene.worldOf(item), space.radius ?? 1).map((point) => scene.toScreen(point))
-        : undefined;
+    const { orbit, state } = this.parts;
+    const { model, theme, data } = state;
+    const { kind, radius = 1 } = data.picture?.space ?? {};
+    const { xyz, pivot } = scene.frame ?? {};
+    const wayTo = (item: number) => {
+      if (kind === "disk")
+        return geodesic(scene.toWorld(...from), scene.worldOf(item), radius).map((point) =>
+          scene.toScreen(point as Point),
+        );
+      if (kind !== "ball" || !xyz || solid?.length !== 3) return undefined;
+      const way = geodesic(Array.from(solid), [...xyz.subarray(3 * item, 3 * item + 3)], radius);
+      return way.map((point) => scene.toScreen(orbit.toPlane(point, pivot)));
+    };
     const ends = neighbors
       .filter(({ item }) => scene.frame?.present[item])
       .map(({ item }) => ({
@@ -241,7 +251,8 @@ export class OverlayRenderer {
     if (!scene.frame?.present[item]) return;
     const from = scene.screenOf(item);
     const right = (other: number) => (model.labels[other] === model.labels[item] ? theme.text : errorColor(theme));
-    this.drawLinks(context, scene, from, model.neighbors, right);
+    const solid = scene.frame.xyz?.subarray(3 * item, 3 * item + 3);
+    this.drawLinks(context, scene, from, model.neighbors, right, solid);
     this.drawHighlight(context, scene, item, from, { grow: 2, clear: 6, width: 2.25, dashed: !model.isVisible(item) });
   }
 
@@ -307,7 +318,7 @@ export class OverlayRenderer {
     // Only frames on a common basis make a way of its places.
     const trail = playback.sharesBasis ? marker.trail(playback.entries, playback.shown) : [];
     overlay.drawTrail(context, trail.map(scene.toScreen), theme);
-    this.drawLinks(context, scene, from, marker.query?.neighbors ?? [], () => theme.primary);
+    this.drawLinks(context, scene, from, marker.query?.neighbors ?? [], () => theme.primary, marker.to);
     if (marker.age < 1 && !theme.still) {
       marker.age = Math.min(1, marker.age + 1 / 60 / STAR_ANIMATION_S);
       scene.invalidate();

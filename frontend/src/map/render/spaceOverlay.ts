@@ -74,26 +74,32 @@ export const between = <T extends number[][] | undefined>(
 const GEODESIC_STEPS = 24;
 
 /**
- * Points on the shortest way between two of a Poincaré disk of a radius: an arc that meets its rim at right angles.
- * Moved so that `a` is the center, the way is straight.
+ * Points on the shortest way between two of a Poincaré disk or ball of a radius: an arc that meets its rim at right
+ * angles. Moved so that `a` is the center, the way is straight.
  */
-export function geodesic(a: Point, b: Point, radius: number): Point[] {
-  const from: Point = [a[0] / radius, a[1] / radius];
-  const away = moebius([-from[0], -from[1]], [b[0] / radius, b[1] / radius]);
-  const length = Math.hypot(away[0], away[1]);
+export function geodesic(a: readonly number[], b: readonly number[], radius: number): number[][] {
+  const from = a.map((v) => v / radius);
+  const away = moebius(
+    from.map((v) => -v),
+    b.map((v) => v / radius),
+  );
+  const length = Math.hypot(...away);
   const end = Math.atanh(Math.min(length, 1 - 1e-12));
   return Array.from({ length: GEODESIC_STEPS + 1 }, (_, i) => {
     const share = length ? Math.tanh((i / GEODESIC_STEPS) * end) / length : 0;
-    const [x, y] = moebius(from, [away[0] * share, away[1] * share]);
-    return [x * radius, y * radius];
+    return moebius(
+      from,
+      away.map((v) => v * share),
+    ).map((v) => v * radius);
   });
 }
 
-/** x ⊕ y of two points of the unit disk (Ungar 2008). */
-function moebius([a, b]: Point, [x, y]: Point): Point {
-  const [along, own, other] = [a * x + b * y, a * a + b * b, x * x + y * y];
+/** a ⊕ x of two points of the unit ball (Ungar 2008). */
+function moebius(a: number[], x: number[]): number[] {
+  const dot = (u: number[], v: number[]) => u.reduce((sum, value, axis) => sum + value * v[axis], 0);
+  const [along, own, other] = [dot(a, x), dot(a, a), dot(x, x)];
   const [left, right, whole] = [1 + 2 * along + other, 1 - own, 1 + 2 * along + own * other];
-  return [(left * a + right * x) / whole, (left * b + right * y) / whole];
+  return a.map((v, axis) => (left * v + right * x[axis]) / whole);
 }
 
 /** Draw what belongs to the space that is shown. */
@@ -178,10 +184,19 @@ function drawTicks(context: Context, [x0, y0]: Point, { view, port }: Scene, the
   }
 }
 
-function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit, scene: Scene, toScreen: Seen): void {
-  const reach = kind === "sphere" ? 1 : (scene.frame?.reach ?? 1);
+function drawSolid(
+  context: Context,
+  { kind, radius = 1 }: Space,
+  theme: Theme,
+  orbit: Orbit,
+  scene: Scene,
+  toScreen: Seen,
+): void {
+  const reach = scene.frame?.reach ?? 1;
   const circle = (at: (angle: number) => number[]) => {
-    const points = Array.from({ length: CIRCLE_STEPS + 1 }, (_, i) => at((i * TAU) / CIRCLE_STEPS));
+    const points = Array.from({ length: CIRCLE_STEPS + 1 }, (_, i) =>
+      at((i * TAU) / CIRCLE_STEPS).map((v) => v * radius),
+    );
     for (let i = 0; i < CIRCLE_STEPS; i++) {
       const front = orbit.project(points[i])[2] >= 0;
       context.beginPath();
@@ -191,9 +206,9 @@ function drawSolid(context: Context, { kind }: Space, theme: Theme, orbit: Orbit
       context.stroke();
     }
   };
-  if (kind === "sphere") {
+  if (kind !== "space") {
     context.beginPath();
-    context.arc(...toScreen([0, 0, 0]), scene.view.k, 0, TAU);
+    context.arc(...toScreen([0, 0, 0]), radius * scene.view.k, 0, TAU);
     context.stroke();
     for (const latitude of [-1, 0, 1]) {
       const [r, y] = [Math.cos((latitude * TAU) / 12), Math.sin((latitude * TAU) / 12)];

@@ -243,12 +243,17 @@ export function shortCaptionAt(readings: ScoreState, step: number | null = null)
   const at = stepAt(readings, step);
   if (at === null) return captionAt(readings, step);
   const gap = trainingGap(readings, step);
+  return `${scoredOn(readings, step).words}${readings.steps === 0 ? "" : `, step ${grouped(at)}`}${gap ? `; ${gap} training` : ""}`;
+}
+
+/** How many images the scores of a step are of, null where unknown, and which. */
+export function scoredOn(readings: ScoreState, step: number | null): { n: number | null; words: string } {
   const end = isFinal(readings, step);
   const part = end ? scoredAtEnd(readings) : null;
   const n = end ? readings.tests : readings.scored;
-  const kind = !end && readings.validation ? "validation images" : testItems(readings);
-  const which = `${part === null ? "" : `${grouped(part)} of `}${n === null ? "" : `${grouped(n)} `}${kind}`;
-  return `${which}${readings.steps === 0 ? "" : `, step ${grouped(at)}`}${gap ? `; ${gap} training` : ""}`;
+  const images = end || !readings.validation ? testItems(readings) : "validation images";
+  const all = n === null ? images : `${grouped(n)} ${images}`;
+  return { n: part ?? n, words: part === null ? all : `${grouped(part)} of ${all}` };
 }
 
 /** Number of test images scored at the end; null for all. After Stop only a part, to end soon. */
