@@ -86,8 +86,16 @@ def shape_of(config: TrainConfig) -> str:
     return "Poincaré ball" if config.space == "poincare" else "sphere" if config.normalize else "free"
 
 
-def ball_note(config: TrainConfig, method: str) -> str:
-    """Return what a map of a Poincaré ball must say of itself; empty where it goes by distances, and for other runs."""
+def space_note(config: TrainConfig, method: str, is_own: bool) -> str:
+    """Return what a map must say of the space of its run; empty for most.
+
+    Args:
+        config: The settings of the run.
+        method: The projection.
+        is_own: Whether it is the run's own view, which has the grid of points of the plane.
+    """
+    if config.dataset_spec.of_points and not is_own:
+        return "The grid of the plane is drawn on the map of the training alone."
     if not config.ball or not PROJECTIONS[method].linear:
         return ""
     ways = "lines to neighbors are the shortest ways, and " if PROJECTIONS[method].identity else ""

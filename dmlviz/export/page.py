@@ -62,14 +62,14 @@ def _map_title(export: RunExport) -> str:
 
 def quality_note(export: RunExport, left_out: int) -> str:
     """Return the footer: what the points are, and what neighbors mean."""
-    n, d = RunExport(export.run).embeddings.shape
-    elsewhere = not DATASETS[export.run.config.dataset].trainable
+    (n, d), config = RunExport(export.run).embeddings.shape, export.run.config
+    data, by = DATASETS[config.dataset], "hyperbolic" if config.ball else "Euclidean"
     parts = [
         f"The points are all {n:,} embeddings."
-        if elsewhere
-        else f"The points are all {n:,} test images; none was used for training.",
-        f"Neighbors are the nearest by Euclidean distance in the {d}-dimensional embedding at the end of the run, "
-        "not on the map.",
+        if not data.trainable
+        else f"The points are all {n:,} test {'points' if data.of_points else 'images'}; none was used for training.",
+        f"Neighbors are the nearest by {by} distance in the {d}-dimensional embedding at the end of the run, not on "
+        "the map.",
     ]
     if left_out:
         parts.append(f"To keep the file small, {left_out} intermediate frames are left out.")

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting, layouts_in_page
 from dmlviz.config import ProjectionConfig
-from dmlviz.config.fields import ball_note
+from dmlviz.config.fields import space_note
 from dmlviz.config.learned_space import learned_space
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.export.contents import RunExport
@@ -190,7 +190,10 @@ def picture_of(run: Run, config: ProjectionConfig | None) -> dict[str, Any]:
     """Return what a map says of itself, and its learned space; that of a run's own view without a config."""
     spec = PROJECTIONS[run.default_view] if config is None else config.declared
     picture: dict[str, Any] = {"method": spec.name, "title": spec.title, "caution": spec.caution}
-    notes = ball_note(run.config, spec.name), config.note(run.config.embedding_dim) if config is not None else ""
+    notes = (
+        space_note(run.config, spec.name, config is None),
+        config.note(run.config.embedding_dim) if config is not None else "",
+    )
     if note := " ".join(filter(None, notes)):
         picture["note"] = note
     if config is None and spec.identity:

@@ -18,6 +18,7 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.catalog.projections import layouts_in_page
 from dmlviz.config import TrainConfig
+from dmlviz.config.learned_space import learned_space
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
 from dmlviz.export.packed import Parts, pack_program, pack_weights
@@ -153,6 +154,8 @@ def pack_objectives(
                 "recommended": config.miner == recommended,
                 "settings": {name: value for name, value in settings.items() if value != plain[name]},
                 "normalize": config.normalize,
+                "curvature": config.ball,
+                "space": learned_space(config),
                 "program": pack_program(program, parts),
                 "weights": pack_weights(weights, parts),
                 "update": update(config),
@@ -203,16 +206,16 @@ def pack_dataset(base: TrainConfig, nets: Sequence[str] = (), root: Path | None 
 
 
 def _nets(base: TrainConfig, names: Sequence[str], parts: Parts) -> dict[str, Any]:
-    """Return nets for the images and batches of these settings, each with embeddings of length 1 and of any length."""
-    nets = {}
+    """Return nets for the images and batches of these settings: with embeddings of length 1 and any, or in a ball."""
+    nets, shapes = {}, {"free": False} if base.ball else {"sphere": True, "free": False}
     for net in (name for name in names if name in nets_for(base.dataset_spec)):
-        written = {normalize: net_programs(base.replace(net=net, normalize=normalize)) for normalize in (True, False)}
+        written = {shape: net_programs(base.replace(net=net, normalize=on)) for shape, on in shapes.items()}
         nets[net] = {
             "title": NETS[net].title,
-            "weights": pack_weights(written[True][2], parts),
+            "weights": pack_weights(written["free"][2], parts),
             **{
                 name: {"net": pack_program(programs[0], parts), "embed": pack_program(programs[1], parts)}
-                for name, programs in (("sphere", written[True]), ("free", written[False]))
+                for name, programs in written.items()
             },
         }
     return nets

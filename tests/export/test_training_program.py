@@ -31,6 +31,7 @@ from dmlviz.export.program.writer import Program, write_program
 from dmlviz.miners.base import Miner, MinerBatch
 from dmlviz.miners.tuples import FixedTriplets, Pairs, Triplets
 from dmlviz.ops.fixed_path import fixed_path
+from dmlviz.ops.labeled_batch import LabeledBatch
 from dmlviz.training.optimizers import build_optimizer, build_schedule
 
 STEPS = 8
@@ -186,6 +187,29 @@ def test_a_page_embeds_and_differentiates_as_the_net_does(plain: bool, page_scri
         right.append((name, [found]))
     for (name, steps), got in zip(right, page_script("programs", given), strict=True):
         assert_equal(name, steps, got)
+
+
+def test_a_page_trains_in_a_poincare_ball_as_torch_does(page_script: Callable[..., Any]) -> None:
+    config = config_of("triplet", embedding_dim=2, space="poincare")
+    step, _, weights = net_programs(config)
+    objective, _ = objective_program(config)
+    ball = {"normalize": False, "curvature": 1.0, "clip_radius": config.clip_radius}
+    net = nets.build("mlp", embedding_dim=2, channels=1, size=8, seed=0, **ball)
+    images = 9 * torch.rand(config.effective_batch_size, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    embeddings = net(images)
+    embeddings.retain_grad()
+    labels = torch.arange(10).repeat_interleave(8)
+    loss = losses.build("triplet", embedding_dim=2, num_classes=10)
+    value = loss.compute(LabeledBatch(embeddings, labels, curvature=1.0), None)
+    value.backward()
+    gradient = embeddings.grad
+    assert gradient is not None
+    found = {"embeddings": embeddings.detach()} | {f"gradient.{k}": v.grad for k, v in net.named_parameters()}
+    inputs = {key: torch.from_numpy(one) for key, one in weights.items()} | {"images": images, "gradient": gradient}
+    given = [packed(step, [inputs]), packed(objective, [{"embeddings": embeddings}])]
+    of_net, of_loss = page_script("programs", given)
+    assert_equal("net", [found], of_net)
+    assert_equal("loss", [{"loss": value.detach(), "gradient": gradient}], of_loss)
 
 
 @pytest.mark.slow

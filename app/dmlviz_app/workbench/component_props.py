@@ -9,7 +9,7 @@ from dmlviz.catalog import projections
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting
-from dmlviz.config.fields import ball_note
+from dmlviz.config.fields import space_note
 from dmlviz.config.learned_space import learned_space
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.runs.point_values import point_measures
@@ -132,7 +132,7 @@ def _picture(run_view: RunView) -> PictureInfo:
         notes = projection.config.note(run.config.embedding_dim), run.last_alarm if is_of_end else ""
         if note := " ".join(filter(None, notes)):
             picture["note"] = note
-    if note := ball_note(run.config, method):
+    if note := space_note(run.config, method, projection is None):
         picture["note"] = f"{note} {picture.get('note', '')}".strip()
     if projection is not None and projection.config.axes:
         picture["axes"] = [*projection.config.axes]

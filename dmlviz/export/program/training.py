@@ -18,6 +18,7 @@ from dmlviz.export.program.trace import trace
 from dmlviz.export.program.writer import Program, write_program
 from dmlviz.losses.base import Loss
 from dmlviz.ops.labeled_batch import LabeledBatch
+from dmlviz.ops.spaces import PoincareBall
 from dmlviz.training.optimizers import build_optimizer, build_schedule
 from dmlviz.training.refresh import NeedsTrainEmbeddings
 from dmlviz.training.trainer import batch_stats
@@ -141,7 +142,7 @@ def objective_program(config: TrainConfig) -> tuple[Program, dict[str, np.ndarra
     def step(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         embeddings = inputs["embeddings"].detach().requires_grad_()
         trained = {name: inputs[name].detach().requires_grad_() for name in weights}
-        batch = LabeledBatch(embeddings, inputs.get("labels", labels))
+        batch = LabeledBatch(embeddings, inputs.get("labels", labels), curvature=config.ball)
         tuples = miner.mine(batch) if miner is not None else None
         value = functional_call(_Computed(loss), {f"loss.{k}": v for k, v in trained.items()}, (batch, tuples))
         gradients = torch.autograd.grad(value, [embeddings, *trained.values()], allow_unused=True)
@@ -153,6 +154,8 @@ def objective_program(config: TrainConfig) -> tuple[Program, dict[str, np.ndarra
     embeddings = torch.randn(len(labels), config.embedding_dim, generator=generator)
     if config.normalize:
         embeddings = nn.functional.normalize(embeddings)
+    if config.ball:
+        embeddings = PoincareBall(config.ball, config.clip_radius).drawn(embeddings)
     try:
         written = write_program(trace(step, {"embeddings": embeddings, **moving, **_copies(weights)}, is_known))
     except UserError as error:
@@ -202,8 +205,6 @@ def _check(config: TrainConfig) -> None:
     changed = [name for name, plain in PLAIN.items() if getattr(config, name) != plain]
     if changed:
         raise UserError(f"A page trains with labels and images as they are; got {changed[0]}: leave it out.")
-    if config.ball:
-        raise UserError("A page trains in the Euclidean space; got space = poincare: leave it out.")
     if DATASETS[config.dataset].features is not None:
         raise UserError(f"A page has no backbone, whose features {config.dataset} needs: choose another data set.")
     usual = TrainConfig.model_fields["sampler"].default

@@ -3,6 +3,7 @@ import type { Bytes } from "../lib/base64.ts";
 import type { OptimizerSettings } from "../program/optimizers.ts";
 import type { Strengths } from "../program/augment.ts";
 import type { PackedProgram } from "../program/format.ts";
+import type { Space } from "../protocol.ts";
 import type { Framing } from "../standalone/drawnImage.ts";
 
 /** Test images that every snapshot embeds, the first ones; all are embedded at the end. */
@@ -24,8 +25,8 @@ interface NetPrograms {
 export interface PackedNet {
   title: string;
   weights: PackedWeights[];
-  /** With embeddings of length 1, and of any length. */
-  sphere: NetPrograms;
+  /** With embeddings of length 1, which a ball has not, and of any length. */
+  sphere?: NetPrograms;
   free: NetPrograms;
 }
 
@@ -64,6 +65,10 @@ export interface Objective {
   /** Settings that differ from those of the playground. */
   settings: Json;
   normalize: boolean;
+  /** Of the Poincaré ball that the embeddings lie in; 0 for none. */
+  curvature: number;
+  /** The learned space, for embeddings of two dimensions. */
+  space: Space;
   program: PackedProgram;
   weights: PackedWeights[];
   update: {

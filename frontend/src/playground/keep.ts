@@ -87,9 +87,9 @@ export async function keptRun(
     "components.npy": npy("<f8", [2, d], Float64Array.from([...basis.components[0], ...basis.components[1]])),
     "explained.npy": npy("<f8", [2], Float64Array.from(basis.explained)),
     "view.npy": npy(
-      "<U3",
+      `<U${basis.view.length}`,
       [],
-      Uint32Array.from("fan", (letter) => letter.charCodeAt(0)),
+      Uint32Array.from(basis.view, (letter) => letter.charCodeAt(0)),
     ),
   });
   files["weights.safetensors"] = safetensors(weights.net);

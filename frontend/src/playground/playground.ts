@@ -80,7 +80,7 @@ async function open(dataset: string): Promise<void> {
   opened = await tab.open(`${dataset}.bin`, kept.losses);
   const read = readSettings(new URLSearchParams(location.search), opened);
   settings = read.settings;
-  if (!page && read.map in METHODS) tab.draw(read.map as Method);
+  if (!page && read.map in methods()) tab.draw(read.map as Method);
   complain(read.trouble);
   train.disabled = false;
   const plain = opened.simd ? "" : " It has no vector instructions of WebAssembly here: that takes longer.";
@@ -89,8 +89,11 @@ async function open(dataset: string): Promise<void> {
   prepare();
 }
 
+/** The maps that this tab draws: by Euclidean distances. */
+const methods = (): Partial<typeof METHODS> => (tab.curvature ? {} : METHODS);
+
 function showForm(): void {
-  const maps: [string, string][] = [["live", "Linear view"], ...Object.entries(METHODS)];
+  const maps: [string, string][] = [["live", "Linear view"], ...Object.entries(methods())];
   const map = selectOf("Map", maps, tab.layout?.method ?? "live", chooseMap);
   const form = settingsForm(opened, kept.datasets, settings, change);
   form.append(map);
@@ -140,7 +143,7 @@ function prepare(): void {
       further: { pad: renderDrawingPad },
       pad: HINT,
       get parts() {
-        return running ? undefined : partsOf; // the net changes meanwhile
+        return running || tab.curvature ? undefined : partsOf; // the net changes meanwhile
       },
       onSettings: (values) => {
         tab.set(values);
@@ -161,10 +164,13 @@ function prepare(): void {
 function contentsNow(): RunContents {
   const { data } = opened;
   const { layout } = tab;
+  const objective = objectiveOf(ran);
+  const isPlane = { ...opened.losses.config, ...objective?.settings }.embedding_dim === 2;
   return {
     run: tab.run,
     view: layout?.pid ?? "live",
-    layouts: kept.layouts,
+    layouts: tab.curvature ? {} : kept.layouts,
+    ...(!layout && isPlane && { picture: { method: "plane", space: objective?.space } }),
     ...(layout && {
       settings: kept.layouts[layout.method]?.map((one) => ({
         ...one,
@@ -185,11 +191,14 @@ function contentsNow(): RunContents {
   };
 }
 
+const objectiveOf = ({ loss, miner }: Settings) =>
+  opened.losses.objectives.find((one) => one.loss === loss && one.miner === miner);
+
 /** The loss and the miner of now, and how far they came. */
 function titleNow(): string {
-  const { loss, miner } = ran;
-  const found = opened.losses.objectives.find((one) => one.loss === loss && one.miner === miner);
-  const name = [found?.loss_title ?? loss, ...(miner ? [found?.miner_title] : [])].join(", ");
+  const { miner } = ran;
+  const found = objectiveOf(ran);
+  const name = [found?.loss_title ?? ran.loss, ...(miner ? [found?.miner_title] : [])].join(", ");
   return untrained || running || !steps ? name : `${name}: P@1 ${score} after ${grouped(steps)} steps`;
 }
 
@@ -282,7 +291,7 @@ function end(): void {
 async function save(): Promise<void> {
   const known = await tab.ask<Pick<KeptRun, "weights" | "snapshots" | "basis">>({ do: "keep" });
   if (!known) return;
-  const objective = opened.losses.objectives.find((one) => one.loss === ran.loss && one.miner === ran.miner);
+  const objective = objectiveOf(ran);
   const { dataset, max_train_images, title } = opened.data;
   const schedule = ran.decay_epochs ? { schedule: "step" } : { decay_epochs: 0 };
   const chosen = { ...ran, ...schedule, dataset, max_train_images };

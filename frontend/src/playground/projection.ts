@@ -8,7 +8,16 @@ export interface Basis {
   mean: Float64Array;
   components: [Float64Array, Float64Array];
   explained: [number, number];
+  view: "fan" | "plane";
 }
+
+/** Two dimensions as they are. */
+export const PLANE: Basis = {
+  mean: new Float64Array(2),
+  components: [Float64Array.of(1, 0), Float64Array.of(0, 1)],
+  explained: [1, 1],
+  view: "plane",
+};
 
 interface Box {
   center: [number, number];
@@ -40,7 +49,7 @@ export function classFan(embeddings: Float32Array, labels: ArrayLike<number>, d:
     }
   }
   const components = orthonormal(rows);
-  return { mean, components, explained: explained(embeddings, mean, components) };
+  return { mean, components, explained: explained(embeddings, mean, components), view: "fan" };
 }
 
 /** The nearest two orthonormal rows: (M Mᵀ)^(-1/2) M. */
@@ -67,7 +76,7 @@ function explained(
   const d = mean.length;
   let total = 0;
   for (let i = 0; i < embeddings.length; i++) total += (embeddings[i] - mean[i % d]) ** 2;
-  const along = project(embeddings, { mean, components, explained: [0, 0] });
+  const along = project(embeddings, { mean, components });
   const share = (axis: number) => {
     let sum = 0;
     for (let i = axis; i < along.length; i += 2) sum += along[i] ** 2;
@@ -77,7 +86,10 @@ function explained(
 }
 
 /** Positions (n × 2) of embeddings (n × d). */
-export function project(embeddings: Float32Array, { mean, components }: Basis): Float32Array {
+export function project(
+  embeddings: Float32Array,
+  { mean, components }: Omit<Basis, "explained" | "view">,
+): Float32Array {
   const d = mean.length;
   const n = embeddings.length / d;
   const positions = new Float32Array(2 * n);

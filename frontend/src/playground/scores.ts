@@ -12,16 +12,17 @@ export interface Scores extends Record<string, number> {
   mean_norm: number;
 }
 
-/** Scores of embeddings (n × d) with their classes; classes of one image have no neighbor of their own. */
-export function scoresOf(embeddings: Float32Array, labels: ArrayLike<number>, d: number): Scores {
+/** Scores of embeddings (n × d), of a Poincaré ball where `curvature` is above 0, with their classes; classes of one image have no neighbor of their own. */
+export function scoresOf(embeddings: Float32Array, labels: ArrayLike<number>, d: number, curvature = 0): Scores {
   const n = embeddings.length / d;
   const sizes = new Map<number, number>();
   for (let i = 0; i < n; i++) sizes.set(labels[i], (sizes.get(labels[i]) ?? 0) + 1);
   let [first, ranked, precise, queries] = [0, 0, 0, 0];
+  const center = new Float32Array(d);
   const sums = { own: 0, owns: 0, other: 0, others: 0, norm: 0 };
   for (let i = 0; i < n; i++) {
     const point = embeddings.subarray(i * d, (i + 1) * d);
-    const squares = squaredDistances(embeddings, point);
+    const squares = squaredDistances(embeddings, point, curvature);
     const own = sizes.get(labels[i]) ?? 1;
     let [near, all] = [0, 0];
     for (let j = 0; j < n; j++) {
@@ -33,7 +34,7 @@ export function scoresOf(embeddings: Float32Array, labels: ArrayLike<number>, d:
     sums.owns += own - 1;
     sums.other += all - near;
     sums.others += n - own;
-    sums.norm += Math.sqrt(point.reduce((sum, x) => sum + x * x, 0)) / n;
+    sums.norm += Math.sqrt(squaredDistances(point, center, curvature)[0]) / n;
     const r = own - 1;
     if (r < 1) continue;
     queries++;

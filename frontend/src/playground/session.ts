@@ -4,7 +4,7 @@ import type { Bytes } from "../lib/base64.ts";
 import { grouped } from "../lib/format.ts";
 import { watch } from "./alarms.ts";
 import { TRACKED, type DatasetContents, type Objective, type Settings } from "./contents.ts";
-import { SteadyBox, boxAround, classFan, project, quantized, type Basis } from "./projection.ts";
+import { PLANE, SteadyBox, boxAround, classFan, project, quantized, type Basis } from "./projection.ts";
 import { gridPictures } from "../standalone/drawnImage.ts";
 import { nearestRows } from "../standalone/nearest.ts";
 import { scoresOf } from "./scores.ts";
@@ -66,7 +66,7 @@ export class Session {
       scored_images: validation.length,
       device: "browser",
       precision: "float32",
-      view: "fan",
+      view: this.basis?.view ?? "fan",
       dims: 2,
       tracked: Math.min(TRACKED, test.length),
     };
@@ -121,16 +121,16 @@ export class Session {
     const validation = training.embedSplit("validation");
     const distances = Array.from(
       { length: labels.test.length },
-      (_, i) => nearestRows(embeddings, embeddings.subarray(i * d, (i + 1) * d), 1, i)[0][1],
+      (_, i) => nearestRows(embeddings, embeddings.subarray(i * d, (i + 1) * d), 1, i, training.curvature)[0][1],
     );
     const events: RunEvent[] = [
       ...(reason ? [{ event: "stopping", step } as const] : []),
-      { event: "replay", view: "fan", basis: "last", explained: basis.explained, frames: replay },
+      { event: "replay", view: basis.view, basis: "last", explained: basis.explained, frames: replay },
       {
         event: reason ? "stopped" : "finished",
         step,
-        metrics: scoresOf(embeddings, labels.test, d),
-        validation_metrics: scoresOf(validation, labels.validation, d),
+        metrics: scoresOf(embeddings, labels.test, d, training.curvature),
+        validation_metrics: scoresOf(validation, labels.validation, d, training.curvature),
         train_metrics: {},
         test_images: labels.test.length,
         usual_distance: distances.sort((a, b) => a - b)[Math.floor(USUAL * (distances.length - 1))],
@@ -157,7 +157,11 @@ export class Session {
   ): { embedding: Float32Array<ArrayBuffer>; near: [number, number][]; xy: number[] | null } {
     const embedding = this.training.embed(image);
     const rows = this.snapshots[this.snapshots.length - 1].embeddings;
-    return { embedding, near: nearestRows(rows, embedding, k), xy: this.basis && [...project(embedding, this.basis)] };
+    return {
+      embedding,
+      near: nearestRows(rows, embedding, k, -1, this.training.curvature),
+      xy: this.basis && [...project(embedding, this.basis)],
+    };
   }
 
   private snapshot(): News {
@@ -169,7 +173,7 @@ export class Session {
     this.basis = this.basisOf(embeddings);
     const positions = project(embeddings, this.basis);
     const { meta, data: frame } = quantized(positions, this.box.around(positions), "tracked");
-    const metrics = scoresOf(training.embedSplit("validation"), data.labels.validation, d);
+    const metrics = scoresOf(training.embedSplit("validation"), data.labels.validation, d, training.curvature);
     const grid = this.grid();
     const events: RunEvent[] = [
       { event: "snapshot", step, frame: meta, metrics, scored_on: "validation", ...bent(grid, this.basis) },
@@ -201,7 +205,9 @@ export class Session {
   }
 
   private basisOf = (embeddings: Float32Array): Basis =>
-    classFan(embeddings, this.data.labels.test, this.training.d, this.data.classes.length);
+    this.training.d === 2
+      ? PLANE
+      : classFan(embeddings, this.data.labels.test, this.training.d, this.data.classes.length);
 
   private get batchSize(): number {
     return this.training.batchSize;

@@ -125,7 +125,7 @@ export class TabSource implements RunSource {
     if (path.startsWith("moved/")) return pointsToMove(rows, d);
     const labels = this.opened?.data.labels.test;
     if (!labels || !(item < rows.length / d)) return Response.json({ error: ELSEWHERE }, { status: 404 });
-    const near = nearestRows(rows, rows.slice(item * d, (item + 1) * d), K, item);
+    const near = nearestRows(rows, rows.slice(item * d, (item + 1) * d), K, item, this.curvature);
     const answer: ItemNeighbors = {
       item,
       label: labels[item],
@@ -134,6 +134,11 @@ export class TabSource implements RunSource {
       ...(asked && { step }),
     };
     return Response.json(answer);
+  }
+
+  /** Of the ball that all trainings of this page lie in; 0 for none. */
+  get curvature(): number {
+    return this.opened?.losses.objectives[0].curvature ?? 0;
   }
 
   private tell = (order: Order): void => this.worker.postMessage(order);

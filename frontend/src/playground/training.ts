@@ -60,7 +60,7 @@ class Net {
   readonly weights: Record<string, Numbers> = {};
 
   constructor(packed: PackedNet, normalize: boolean, weights?: Record<string, Numbers>) {
-    const programs = packed[normalize ? "sphere" : "free"];
+    const programs = packed[normalize ? "sphere" : "free"]!;
     check(programs.net);
     check(programs.embed);
     const memory = new Memory([programs.net, programs.embed]);
@@ -117,6 +117,11 @@ export class Training {
 
   get lossWeights(): { name: string; shape: number[]; values: Numbers }[] {
     return this.objective.weights.map(({ name, shape }) => ({ name, shape, values: this.machine.input(name).slice() }));
+  }
+
+  /** Of the ball that the embeddings lie in; 0 for none. */
+  get curvature(): number {
+    return this.objective.curvature;
   }
 
   get batchSize(): number {

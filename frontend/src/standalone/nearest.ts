@@ -1,8 +1,14 @@
-// Nearest neighbors by Euclidean distance, exactly. Pure: no DOM.
+// Nearest neighbors by Euclidean distance, or that of a Poincaré ball, exactly. Pure: no DOM.
 
 /** The `k` rows (n × d) nearest to a point: [row, distance], nearest first, of equals the first; never `self`. */
-export function nearestRows(rows: Float32Array, point: Float32Array, k: number, self = -1): [number, number][] {
-  return nearestOf(squaredDistances(rows, point), k, self);
+export function nearestRows(
+  rows: Float32Array,
+  point: Float32Array,
+  k: number,
+  self = -1,
+  curvature = 0,
+): [number, number][] {
+  return nearestOf(squaredDistances(rows, point, curvature), k, self);
 }
 
 /** The same of squared distances to all rows. */
@@ -18,13 +24,27 @@ export function nearestOf(squares: Float64Array, k: number, self = -1): [number,
   return best.map((row) => [row, Math.sqrt(squares[row])]);
 }
 
-export function squaredDistances(rows: Float32Array, point: Float32Array): Float64Array {
+/** The squared distances of rows to a point, of a Poincaré ball where `curvature` is above 0. */
+export function squaredDistances(rows: Float32Array, point: Float32Array, curvature = 0): Float64Array {
   const d = point.length;
   const squares = new Float64Array(rows.length / d);
+  const own = roomAt(
+    point.reduce((sum, x) => sum + x * x, 0),
+    curvature,
+  );
   for (let row = 0, at = 0; row < squares.length; row++) {
     let sum = 0;
-    for (let k = 0; k < d; k++) sum += (rows[at++] - point[k]) ** 2;
-    squares[row] = sum;
+    let length = 0;
+    for (let k = 0; k < d; k++, at++) {
+      sum += (rows[at] - point[k]) ** 2;
+      if (curvature) length += rows[at] ** 2;
+    }
+    squares[row] = curvature ? fromShare(sum / (roomAt(length, curvature) * own), curvature) : sum;
   }
   return squares;
 }
+
+// As dmlviz/ops/ball.py: sinh²(√c d/2) = c ‖x − y‖² / ((1 − c‖x‖²)(1 − c‖y‖²)).
+const roomAt = (length: number, curvature: number): number => Math.max(1 - curvature * length, 1e-12);
+const fromShare = (share: number, curvature: number): number =>
+  (2 * Math.asinh(Math.sqrt(curvature * share))) ** 2 / curvature;

@@ -47,6 +47,12 @@ test("the flat places of a frame follow the turn, and what is in front is cleare
   close(placed.bounds[2], 1);
 });
 
+test("the shortest way in a ball of three dimensions is that of the disk through its center", () => {
+  const flat = geodesic([0.6, 0.1], [-0.2, 0.7], 1);
+  const solid = geodesic([0.6, 0, 0.1], [-0.2, 0, 0.7], 1);
+  solid.forEach(([x, y, z], i) => [close(x, flat[i][0]), close(y, 0), close(z, flat[i][1])]);
+});
+
 test("the shortest way in a disk lies on a circle at right angles to the rim, and is straight through the center", () => {
   const radius = 2;
   const way = geodesic([1.2, 0.2], [-0.3, 1.5], radius);

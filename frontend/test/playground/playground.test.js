@@ -5,6 +5,7 @@ import { randomNumbers } from "../../src/lib/random.ts";
 import { balanced } from "../../src/playground/training.ts";
 import { followed, LiveLayout } from "../../src/projection/live.ts";
 import { classFan, project } from "../../src/playground/projection.ts";
+import { nearestRows } from "../../src/standalone/nearest.ts";
 import { scoresOf } from "../../src/playground/scores.ts";
 import { readSettings } from "../../src/playground/settings.ts";
 
@@ -31,6 +32,22 @@ test("scores are those of the definition", () => {
   assert.equal(scores.precision_at_1, 4 / 5); // the point at 3 finds the one at 1
   assert.equal(scores.map_at_r, 4 / 5); // R is 1 and 2; the point at 3 finds none of its class among two
   assert.equal(scores.mean_negative_distance, (3 + 10 + 11 + 2 + 9 + 10) / 6);
+});
+
+test("in a Poincaré ball neighbors and scores go by its distance", () => {
+  const rows = Float32Array.of(0, 0, 0.5, 0, 0.9, 0); // at 0, 2 atanh .5 and 2 atanh .9 from the center
+  const near = nearestRows(rows, rows.subarray(2, 4), 2, 1, 1);
+  assert.deepEqual(
+    near.map(([row, distance]) => [row, distance.toFixed(3)]),
+    [
+      [0, "1.099"],
+      [2, "1.846"],
+    ],
+  );
+  assert.deepEqual(nearestRows(rows, rows.subarray(2, 4), 1, 1)[0][0], 2, "in the plane it is the other one");
+  const { precision_at_1, mean_norm } = scoresOf(rows, [0, 0, 1], 2, 1);
+  assert.equal(precision_at_1, 1);
+  assert.equal(mean_norm.toFixed(3), ((1.0986 + 2.9444) / 3).toFixed(3));
 });
 
 test("the fan maps class centers to a ring, by orthonormal axes", () => {

@@ -77,11 +77,12 @@ export class MapView {
     ));
     const marker = (this.marker = new QueryMarker((place) => orbit.toPlane(place, this.scene.frame?.pivot)));
     const scene = (this.scene = new Scene(
+      layout.ground,
       layout.points,
       layout.overlay,
       {
-        drawOverlay: (context) => {
-          const hasPictures = this.overlay.draw(context, scene);
+        drawOverlay: (context, ground) => {
+          const hasPictures = this.overlay.draw(context, ground, scene);
           this.publisher.publishRanks();
           return hasPictures;
         },

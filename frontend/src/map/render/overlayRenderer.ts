@@ -86,13 +86,13 @@ export class OverlayRenderer {
     this.trails = new Trails(parts.state, parts.playback);
   }
 
-  /** Draw all of it; says whether there are pictures among it. */
-  draw(context: Context, scene: Scene): boolean {
+  /** Draw all of it, and on `ground` what lies below the points; says whether there are pictures among it. */
+  draw(context: Context, ground: Context, scene: Scene): boolean {
     const { state, playback, orbit, lasso } = this.parts;
     this.tell("contours", this.drawDensity(context, scene));
     this.tell("astray", isAstray(scene));
     this.trails.draw(context, scene);
-    drawSpace(context, state, playback, orbit, scene);
+    drawSpace(context, ground, state, playback, orbit, scene);
     this.trainPoints ??= new TrainPointsLoader(state, this.parts.refresh);
     const count = drawTrainPoints(context, state, this.trainPoints, playback, orbit, scene);
     this.tell("trained", count);

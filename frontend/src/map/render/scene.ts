@@ -1,4 +1,4 @@
-// The stage: two canvases and the motion of the points. Draws only while something changes.
+// The stage: three canvases and the motion of the points. Draws only while something changes.
 import type { Rgb } from "../../lib/theme.ts";
 import { context2d } from "../../lib/dom.ts";
 import type { Model } from "../data/model.ts";
@@ -46,8 +46,8 @@ const SOFTWARE_FRAME_MS = 25; // where the processor draws: every second frame o
 const BESIDE_TRAINING_MS = 62; // and every fourth while it also trains
 
 export interface SceneHooks {
-  /** Draw what lies above the points; says whether there are pictures among it. */
-  drawOverlay: (context: CanvasRenderingContext2D, scene: Scene) => boolean;
+  /** Draw what lies above the points, and on `ground` what lies below; says whether there are pictures among it. */
+  drawOverlay: (context: CanvasRenderingContext2D, ground: CanvasRenderingContext2D) => boolean;
   /** Bounds that Home shows besides the points. */
   extraBounds: () => Bounds | null;
   /** True if the person prefers reduced motion: the camera then jumps to new data. */
@@ -83,7 +83,7 @@ export class Scene {
   private hasPictures = false; // some points are drawn as pictures
   private grid: Grid | null = null;
   private paint: Painted | null = null;
-  private ground: Rgb = [255, 255, 255];
+  private background: Rgb = [255, 255, 255];
   private ratio = 0;
   private drawn = ""; // what the points were last drawn for; empty where they are to be drawn again
   private seenFrom: View | null = null; // when they were last drawn
@@ -92,14 +92,17 @@ export class Scene {
   private detail = new Detail(() => this.invalidate());
   private loop = new AnimationLoop((seconds) => this.advance(seconds));
   private context: CanvasRenderingContext2D;
+  private below: CanvasRenderingContext2D;
 
   constructor(
+    private ground: HTMLCanvasElement,
     points: HTMLCanvasElement,
     readonly overlay: HTMLCanvasElement,
     private hooks: SceneHooks,
     renderer?: string | null,
   ) {
     this.context = context2d(overlay);
+    this.below = context2d(ground);
     this.renderer = createRenderer(points, renderer, () => this.reload());
     this.camera = new CameraController(this, hooks);
   }
@@ -124,9 +127,9 @@ export class Scene {
     this.grid = null;
   }
 
-  setPaint(paint: Painted, ground: Rgb): void {
+  setPaint(paint: Painted, background: Rgb): void {
     this.paint = paint;
-    this.ground = ground;
+    this.background = background;
     this.grid = null;
     this.renderer.setPaint(paint.paint, paint.marks);
     this.drawn = "";
@@ -143,8 +146,8 @@ export class Scene {
       if (hasMoved) this.camera.follow();
       return;
     }
-    this.overlay.width = Math.round(width * ratio);
-    this.overlay.height = Math.round(height * ratio);
+    for (const canvas of [this.ground, this.overlay])
+      [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     this.ratio = ratio;
     this.renderer.resize(width, height, ratio);
     this.drawn = "";
@@ -293,9 +296,11 @@ export class Scene {
   }
 
   drawNow(): void {
-    const { context, port, ratio, camera } = this;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, port.width, port.height);
+    const { context, below, port, ratio, camera } = this;
+    for (const each of [context, below]) {
+      each.setTransform(ratio, 0, 0, ratio, 0, 0);
+      each.clearRect(0, 0, port.width, port.height);
+    }
     if (!camera.view || !this.tween || !this.paint) return;
     const moves = this.tween.moves && this.t < 1;
     const count = this.tween.visibleCount(this.t);
@@ -303,9 +308,9 @@ export class Scene {
     const moving = moves || (this.seenFrom !== null && camera.view !== this.seenFrom);
     const every = this.detail.next(count, moving);
     this.seenFrom = camera.view;
-    this.drawPoints({ view: camera.view, port, t: this.t, moves, style: this.style, ground: this.ground, every });
+    this.drawPoints({ view: camera.view, port, t: this.t, moves, style: this.style, ground: this.background, every });
     const { hasPictures } = this;
-    this.hasPictures = this.hooks.drawOverlay(context, this);
+    this.hasPictures = this.hooks.drawOverlay(context, below);
     if (this.hasPictures !== hasPictures) this.invalidate();
   }
 

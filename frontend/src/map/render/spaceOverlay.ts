@@ -102,8 +102,15 @@ function moebius(a: number[], x: number[]): number[] {
   return a.map((v, axis) => (left * v + right * x[axis]) / whole);
 }
 
-/** Draw what belongs to the space that is shown. */
-export function drawSpace(context: Context, state: MapState, playback: Replay, orbit: Orbit, scene: Scene): void {
+/** Draw what belongs to the space that is shown: on `ground`, below the points, all but class centers and the arrow. */
+export function drawSpace(
+  context: Context,
+  ground: Context,
+  state: MapState,
+  playback: Replay,
+  orbit: Orbit,
+  scene: Scene,
+): void {
   const space = state.data.picture?.space;
   const { player, entries, shown } = playback;
   if (!shown || !(space || shown.grid)) return;
@@ -112,17 +119,19 @@ export function drawSpace(context: Context, state: MapState, playback: Replay, o
   const centers = between(shown.centers, after?.centers, share);
   const grid = between(shown.grid, after?.grid, share);
   const toScreen: Seen = (point) => scene.toScreen(orbit.toPlane(point, scene.frame?.pivot));
-  context.save();
-  context.lineWidth = 1;
-  if (grid) drawGrid(context, grid.map(toScreen), state.theme);
-  if (!space) return context.restore();
-  context.strokeStyle = css(state.theme.muted, 0.5);
-  if (space.kind === "circle" || space.kind === "plane" || space.kind === "disk")
-    drawFlat(context, space, toScreen, state.theme, scene);
-  else drawSolid(context, space, state.theme, orbit, scene, toScreen);
-  if (space.kind === "circle" && space.margins && centers?.length === state.model.classes.length) {
-    drawWedges(context, centers, space.margins, state, toScreen);
+  ground.save();
+  ground.lineWidth = 1;
+  if (grid) drawGrid(ground, grid.map(toScreen), state.theme);
+  ground.strokeStyle = css(state.theme.muted, 0.5);
+  if (space?.kind === "circle" || space?.kind === "plane" || space?.kind === "disk")
+    drawFlat(ground, space, toScreen, state.theme, scene);
+  else if (space) drawSolid(ground, space, state.theme, orbit, scene, toScreen);
+  if (space?.kind === "circle" && space.margins && centers?.length === state.model.classes.length) {
+    drawWedges(ground, centers, space.margins, state, toScreen);
   }
+  ground.restore();
+  if (!space) return;
+  context.save();
   if (centers) drawCenters(context, space, centers, state, toScreen, scene);
   const { pinned } = state.model;
   if (space.kind === "plane" && pinned !== null && scene.frame?.present[pinned])

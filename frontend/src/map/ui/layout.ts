@@ -66,6 +66,7 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const colorControl = new ColorControl(on.color);
   const settings = new LayoutSettings(on);
   const layout = {
+    ground: h("canvas", "ground"),
     points: h("canvas", "points"),
     overlay: h("canvas", {
       class: "overlay",
@@ -96,7 +97,8 @@ export function buildLayout(id: number, mounts: number, on: LayoutHooks) {
   const { legend, outline, toolbar, tooltip, hereCard, alarm } = layout;
   const strip = h("div", "strip", layout.moment, layout.caption, toolbar.choices);
   const above = [legend.node, outline.node, toolbar.node, strip, layout.title, layout.status, layout.notices];
-  const stage = h("div", "stage", layout.points, layout.overlay, ...above, alarm.node, tooltip.node, hereCard.node);
+  const below = [layout.ground, layout.points];
+  const stage = h("div", "stage", ...below, layout.overlay, ...above, alarm.node, tooltip.node, hereCard.node);
   const root = h(
     "div",
     { class: "map", "data-ready": "false", "data-mounts": mounts },
