@@ -14,6 +14,8 @@ export type Row = number[];
 /** A batch out of base64. */
 export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "push" | "force" | "centers" | "sheet"> {
   n: number;
+  /** What one of its items is. */
+  noun: string;
   /** Class of each image as the loss sees it: without labels, the image that each is a view of. */
   groups: number[];
   space: ImageSpace;
@@ -32,8 +34,10 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
 }
 
 /** Class of an image for the loss: its class, or without labels itself. */
-export const nameOf = (b: Pick<LoadedBatch, "classes" | "labels" | "images" | "copy_of">, image: number): string =>
-  b.copy_of ? `image ${b.images[image]}` : b.classes[b.labels[image]];
+export const nameOf = (
+  b: Pick<LoadedBatch, "classes" | "labels" | "images" | "copy_of" | "noun">,
+  image: number,
+): string => (b.copy_of ? `${b.noun} ${b.images[image]}` : b.classes[b.labels[image]]);
 
 /** The numbers in a base64 text. */
 export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
@@ -41,13 +45,14 @@ export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {
 }
 
 /** A batch out of what dmlviz/runs/…/batches/STEP.json answers (see app/dmlviz_app/batch_explorer/payloads.py). */
-export function parseBatch(answer: BatchAnswer, begun = ""): LoadedBatch {
+export function parseBatch(answer: BatchAnswer, begun = "", noun = "image"): LoadedBatch {
   const { tuples } = answer;
   const n = answer.labels.length;
   const before = Float64Array.from(unpack(answer.before, "<f4"));
   return {
     ...answer,
     n,
+    noun,
     groups: answer.copy_of ?? answer.labels,
     space: new ImageSpace(toRows(before, before.length / n), answer.curvature),
     rows: toRows(unpack(tuples.rows, "<i2"), tuples.kind === "pairs" ? 2 : 3).map((row) => [...row]),

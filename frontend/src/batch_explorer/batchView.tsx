@@ -187,7 +187,7 @@ export function BatchView({ open, theme, ...source }: DrawerProps) {
                 class="stage"
                 tabindex={0}
                 role="application"
-                aria-roledescription="picture of a batch; arrow keys go from comparison to comparison"
+                aria-roledescription="drawing of a batch; arrow keys go from comparison to comparison"
                 aria-label={sentence}
                 onKeyDown={(event) => {
                   const by = ARROWS[event.key];
@@ -308,7 +308,7 @@ interface CardProps {
 }
 
 const aboutImage = (b: LoadedBatch, image: number): string =>
-  `${b.classes[b.labels[image]]} · training image ${b.images[image]} · gradient ${digits(b.force[image], 2)}`;
+  `${b.classes[b.labels[image]]} · training ${b.noun} ${b.images[image]} · gradient ${digits(b.force[image], 2)}`;
 
 function aboutPair(b: LoadedBatch, i: number, j: number, marks: Uint8Array): string {
   const kind = marks[i * b.n + j];

@@ -67,7 +67,7 @@ export function nearestLine(lines: Line[], x: number, y: number, reach = 6): num
 
 const TERMS = ["easy", "semi-hard-negative", "hard-negative"];
 const MEANINGS = {
-  views: ["view of the same image", "of another image"],
+  views: ["view of the same one", "of another one"],
   classes: ["own class", "other class"],
   pairs: ["same class", "different classes"],
 };

@@ -106,7 +106,7 @@ function useKeptThreshold(run: string, isAsked: boolean) {
   const [note, setNote] = useState("");
   const address = `${ROUTES}/runs/${run}/threshold`;
   const ask = async (question?: { rate: number | null }) => {
-    setNote(question?.rate ? "Comparing validation images …" : "");
+    setNote(question?.rate ? "Comparing the validation set …" : "");
     try {
       setKept(await fetchJson<ThresholdAnswer | null>(address, "The threshold", question));
       setNote("");

@@ -23,6 +23,8 @@ export const GRADIENT_MOMENT = 4;
 export const UPDATE_MOMENT = 5;
 export const MOMENT_MS = 3200; // milliseconds that a moment stays while playing
 
+const aOf = (noun: string): string => `${noun === "image" ? "an" : "a"} ${noun}`;
+
 const MEASURES = { euclidean: "distance", sqeuclidean: "squared distance", cosine: "1 − cosine" };
 
 /** The sentence of a moment, with this batch's numbers. `means` are those of `meanDistances`. */
@@ -34,14 +36,14 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
     case 0:
       if (b.copy_of) {
         const images = new Set(b.copy_of).size;
-        return `${whole(b.n)} augmented views of ${whole(images)} training images${space} before step ${whole(b.step)}. Labels are unused: the positives of an image are its other views.`;
+        return `${whole(b.n)} augmented views of ${whole(images)} training ${b.noun}s${space} before step ${whole(b.step)}. Labels are unused: the positives of ${aOf(b.noun)} are its other views.`;
       }
-      return `${whole(b.n)} training images of ${classes} classes${space} before step ${whole(b.step)}.`;
+      return `${whole(b.n)} training ${b.noun}s of ${classes} classes${space} before step ${whole(b.step)}.`;
     case 1:
       if (b.tuples.kind === "classes" && b.centers && b.centers.meaning !== "mean") {
-        return `Each image is compared with ${whole(b.centers.labels.length)} class vectors (◆), not against other images. Images of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
+        return `Each ${b.noun} is compared with ${whole(b.centers.labels.length)} class vectors (◆), not against other ${b.noun}s. Those of one class are ${digits(means.same)} apart, of two ${digits(means.different)}.`;
       }
-      return `Every image is compared with every other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.thresholds.measure]} ${b.copy_of ? "of two views of an image" : "within a class"} ${digits(means.same)}, ${b.copy_of ? "of two images" : "between classes"} ${digits(means.different)}.`;
+      return `Every ${b.noun} is compared with every other: ${whole((b.n * (b.n - 1)) / 2)} pairs. Mean ${MEASURES[b.thresholds.measure]} ${b.copy_of ? `of two views of ${aOf(b.noun)}` : "within a class"} ${digits(means.same)}, ${b.copy_of ? `of two ${b.noun}s` : "between classes"} ${digits(means.different)}.`;
     case 2:
       return selectionText(b);
     case 3: {
@@ -58,9 +60,9 @@ export function momentText(b: LoadedBatch, moment: number, means: MeanDistances)
       const most = maxOf(b.force);
       const still = b.force.filter((force) => force < 1e-3 * most || force === 0).length;
       const note = still
-        ? `${whole(still)} of ${whole(b.n)} images have a near-zero gradient`
-        : "every image has a gradient";
-      return `Arrows show the negative gradient of the loss at each image. The longest is ${digits(most)}; ${note}.`;
+        ? `${whole(still)} of ${whole(b.n)} ${b.noun}s have a near-zero gradient`
+        : `every ${b.noun} has a gradient`;
+      return `Arrows show the negative gradient of the loss at each ${b.noun}. The longest is ${digits(most)}; ${note}.`;
     }
     default:
       return movementText(b);
@@ -71,7 +73,7 @@ function movementText(b: LoadedBatch): string {
   const by = magnification(b);
   if (by === null) return "The update moved nothing: the learning rate is near zero.";
   const note = by > 1 ? ` Movement enlarged ${whole(by)}×.` : "";
-  return `The same images after one update. Weights are shared, so images do not move exactly along their gradients.${note}`;
+  return `The same ${b.noun}s after one update. Weights are shared, so they do not move exactly along their gradients.${note}`;
 }
 
 /** Factor by which the movement of a step is enlarged to be visible; null if there is no movement. */
@@ -95,7 +97,7 @@ export function magnification({ n, places, moved: later }: Pick<LoadedBatch, "n"
 
 function selectionText(b: LoadedBatch): string {
   const total = b.tuples.counts.reduce((sum, count) => sum + count, 0);
-  const noun = b.tuples.kind === "classes" ? "images" : b.tuples.kind;
+  const noun = b.tuples.kind === "classes" ? `${b.noun}s` : b.tuples.kind;
   switch (b.tuples.by) {
     case "selection":
       return `${b.selected_by} selected ${whole(total)} ${noun}; the loss uses nothing else of the batch.`;
@@ -104,9 +106,9 @@ function selectionText(b: LoadedBatch): string {
     case "nearest":
       return `No miner: each of ${whole(total)} positive pairs is compared with all negatives of its anchor. The lines show the nearest negative, which weighs most.`;
     case "classes":
-      return "Each image should match its own class rather than any other. The lines show its own class and the strongest other.";
+      return `Each ${b.noun} should match its own class rather than any other. The lines show its own class and the strongest other.`;
     default:
-      return `This loss weighs all pairs of an image together. The lines show its farthest positive and nearest negative.`;
+      return `This loss weighs all pairs of ${aOf(b.noun)} together. The lines show its farthest positive and nearest negative.`;
   }
 }
 

@@ -8,8 +8,8 @@ import { mathml } from "./latexToMathml.ts";
 import { figure, termsOf } from "./termFormula.ts";
 
 const SYMBOLS = { euclidean: "d", sqeuclidean: "d^2", cosine: "s" };
-const ROLES = { classes: ["image"], pairs: ["first", "second"], triplets: ["anchor", "positive", "negative"] };
-const NOUNS = { pairs: "pair", triplets: "triplet", classes: "image" };
+const ROLES = { classes: [""], pairs: ["first", "second"], triplets: ["anchor", "positive", "negative"] };
+const NOUNS = { pairs: "pair", triplets: "triplet", classes: "" }; // of classes there is one item, called by its noun
 const TILE_PX = 42;
 
 interface Props {
@@ -29,13 +29,13 @@ export function TermDetail({ batch, index, positive, negative }: Props) {
     <>
       <div class="who">
         {ROLES[tuples.kind].map((role, k) => (
-          <figure title={`training image ${images[row[k]]}`}>
+          <figure title={`training ${batch.noun} ${images[row[k]]}`}>
             <span
               class="tile"
               style={{ ...tileStyle(sheet, row[k], TILE_PX), ...(k && { outlineColor: colorOf(k) }) }}
             />
             <figcaption>
-              {role}
+              {role || batch.noun}
               <b>{nameOf(batch, row[k])}</b>
             </figcaption>
           </figure>
@@ -43,7 +43,7 @@ export function TermDetail({ batch, index, positive, negative }: Props) {
       </div>
       <div class="said">
         <p>
-          <strong>{`${sentence(DIFFICULTIES[batch.hardness[index]])} ${NOUNS[tuples.kind]}.`}</strong>
+          <strong>{`${sentence(DIFFICULTIES[batch.hardness[index]])} ${NOUNS[tuples.kind] || batch.noun}.`}</strong>
           <Distances {...{ batch, row }} />
         </p>
         <div class="formulas">

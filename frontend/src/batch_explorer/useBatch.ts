@@ -5,7 +5,7 @@ import { maxOf } from "../lib/extent.ts";
 import { messageOf } from "../lib/format.ts";
 import { fetchJson, ROUTES } from "../lib/server.ts";
 import type { Theme } from "../lib/theme.ts";
-import type { BatchAnswer, BatchExplorerProps, BatchTerms, Source } from "../protocol.ts";
+import type { BatchAnswer, BatchExplorerProps, BatchTerms, Nouns, Source } from "../protocol.ts";
 import { type LoadedBatch, parseBatch } from "./batch.ts";
 import { useMemo, useState } from "preact/hooks";
 
@@ -68,7 +68,12 @@ export const isOver = ({ event }: StreamEvent): boolean => ["finished", "stopped
  * The batch of a step, and on demand its terms; the last one until another has come. Null asks nothing. `isFinal` is true once
  * the server has sent all that the run has: then the picture is that of the end.
  */
-export function useBatch({ run, begun }: Source, step: number | null, isFinal: boolean, wantsTerms: boolean) {
+export function useBatch(
+  { run, begun, noun }: Source & Nouns,
+  step: number | null,
+  isFinal: boolean,
+  wantsTerms: boolean,
+) {
   const folder = `${ROUTES}/runs/${run}/batches`;
   const answers = useJson<BatchAnswer>(`${folder}?${begun}`);
   const terms = useJson<BatchTerms>(`${folder}?${begun}`);
@@ -76,7 +81,7 @@ export function useBatch({ run, begun }: Source, step: number | null, isFinal: b
   const url = step === null ? shown.url : `${folder}/${step}.json?${begun}${isFinal ? "" : "-live"}`;
   const answer = url === shown.url ? null : answers.get(url);
   if (answer && "error" in answer) Object.assign(shown, { url, error: answer.error, batch: null });
-  else if (answer) Object.assign(shown, { url, error: "", batch: parseBatch(answer, String(begun)) });
+  else if (answer) Object.assign(shown, { url, error: "", batch: parseBatch(answer, String(begun), noun) });
   const { batch } = shown;
   if (batch && wantsTerms && !batch.terms && !batch.termsError) {
     const own = terms.get(`${folder}/${batch.step}/terms.json?${begun}`);

@@ -167,7 +167,7 @@ export class Workbench {
     grid.dataset.inspectors = String(inspectors.length);
     const show = (name: PartName, kind: string, props: unknown, key: string = name): HTMLElement[] =>
       this.renders[name] && props !== undefined ? [this.part(name, key, kind, props, callbacks)] : [];
-    const several = compare && compare.sides.length > 2 ? compare : undefined;
+    const several = maps.length > 2 ? compare : undefined;
     const sections: HTMLElement[] = [
       ...show("welcome", "welcome-part", welcome),
       ...headings.map(({ title, text, missing }) =>
@@ -182,7 +182,7 @@ export class Workbench {
       ...show("batch", "batch-part", data.has_loss && inspectors.length === 1 ? scores : undefined),
       ...(note ? [h("p", "note", note)] : []),
       ...show("scores", "scores-part", scores && { ...scores, noun: maps[0].noun }),
-      ...show("loss_curve", "curve-part", data.has_loss ? scores : undefined),
+      ...show("loss_curve", "curve-part", data.has_loss && scores ? { ...scores, noun: maps[0].noun } : undefined),
       ...show("detail", "detail-part", scores && detailOf(scores, maps[0])),
     ];
     for (const [name, { section }] of this.parts) if (!sections.includes(section)) this.remove(name);

@@ -192,7 +192,7 @@ test("where the loss sees no labels, images are views and have numbers, no class
   assert.deepEqual(meaningsOf(labeled), ["same class", "different classes"]);
   assert.equal(nameOf(labeled, 0), labeled.classes[labeled.labels[0]]);
   const views = parseBatch(batchAnswer({ copy_of: [0, 0, 1, 1] }));
-  assert.deepEqual(meaningsOf(views), ["view of the same image", "of another image"]);
+  assert.deepEqual(meaningsOf(views), ["view of the same one", "of another one"]);
   assert.equal(nameOf(views, 1), `image ${views.images[1]}`);
 });
 

@@ -113,7 +113,7 @@ test("the way back shows all images, with those of the subset selected", () => {
 test("nothing selected, or no server, is a sentence and no request", () => {
   const { state, model, subset, wishes } = setUp({});
   subset.project();
-  assert.match(state.trouble, /Select some images first/);
+  assert.match(state.trouble, /Select some points first/);
   model.select(some);
   subset.project();
   assert.match(state.trouble, /in Explore/);

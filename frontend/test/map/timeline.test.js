@@ -144,11 +144,11 @@ describe("timeline", () => {
     const said = (line) => framesOf(line).map((entry) => unplaced(line, entry));
     assert.deepEqual(said(run({ ...started, view: "fan" }, snapshot(0), replay)), [""]);
     assert.deepEqual(said(run({ ...started, view: "plane" }, snapshot(0))), [""]);
-    assert.deepEqual(said(live), ["training images appear when the training is finished"]);
+    assert.deepEqual(said(live), ["the training set appears when the training is finished"]);
     assert.deepEqual(said({ ...run(snapshot(0), replay), refit: true, refitted: [live.live[0]] }), [
-      "training images are not placed on refitted frames",
+      "the training set is not placed on refitted frames",
     ]);
-    assert.deepEqual(said(tsne), ["training images appear on the last frame", ""]);
+    assert.deepEqual(said(tsne), ["the training set appears on the last frame", ""]);
     assert.deepEqual(said(pca), [""]);
   });
 

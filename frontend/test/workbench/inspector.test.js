@@ -144,7 +144,7 @@ test("the dimensions that make a distance are named with their shares, also wher
 });
 
 test("the number of pairs behind the thresholds is said", () => {
-  assert.match(thresholdSentence(10000), /10,000 pairs of test images/);
+  assert.match(thresholdSentence(10000), /10,000 pairs of the test set/);
 });
 
 const { fetch } = globalThis;

@@ -42,7 +42,7 @@ test("no time is promised before there is a speed, nor after the end", () => {
 
 test("a stopped training says where it stopped while its test images are scored", () => {
   const standing = after(started, step(10, 101), step(140, 110), { event: "stopping", step: 140 });
-  assert.equal(statusText(standing), "Stopped at step 140; scoring the test images …");
+  assert.equal(statusText(standing), "Stopped at step 140; scoring the test set …");
   assert.equal(secondsLeft(standing), null);
   assert.equal(isOver(standing), false);
   reduceStatus(standing, { event: "stopped", step: 140, reason: "stopped by hand" });
@@ -75,7 +75,7 @@ test("a download is told in megabytes", () => {
 });
 
 test("after the last step all test images are embedded, and that is said", () => {
-  assert.match(statusText(after(started, step(600, 120))), /all test images/);
+  assert.match(statusText(after(started, step(600, 120))), /the whole test set/);
 });
 
 test("a failure is its reason, and stays it when the stream ends", () => {

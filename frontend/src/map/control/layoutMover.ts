@@ -48,7 +48,7 @@ export class LayoutMover {
     const items = Int32Array.from({ length: mask.length }, (_, i) => i).filter((i) => mask[i]);
     if (items.length < FEWEST_ALONE || items.length > MOST_ALONE)
       return this.fail(
-        `This page projects ${FEWEST_ALONE} to ${grouped(MOST_ALONE)} images; ${grouped(items.length)} are selected.`,
+        `This page projects ${FEWEST_ALONE} to ${grouped(MOST_ALONE)} points; ${grouped(items.length)} are selected.`,
       );
     this.key = "";
     try {
@@ -69,7 +69,7 @@ export class LayoutMover {
 
   private settingsAlone(method: LayoutSettings["method"]): LayoutSetting[] {
     const choices = Object.values(METHODS);
-    const help = "method by which these images are drawn";
+    const help = "method by which these points are drawn";
     const own = this.parts.state.data.layouts?.[method] ?? [];
     return [
       { name: "method", help, value: METHODS[method], choices, minimum: 0, maximum: 0, step: 0 },

@@ -54,7 +54,7 @@ export class MapActions {
         return store.setDisplay({ pictures: !state.pictures });
       case "isolate":
         if (!model.isolated && !model.selected) {
-          state.trouble = "Select some images first, with the lasso or the box; X then shows them alone.";
+          state.trouble = "Select some points first, with the lasso or the box; X then shows them alone.";
           break;
         }
         store.record();

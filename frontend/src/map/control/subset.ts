@@ -3,9 +3,9 @@ import { packBits, unpackBits } from "../../lib/base64.ts";
 import type { LayoutMover } from "./layoutMover.ts";
 import type { MapParts } from "./parts.ts";
 
-const NOTHING = "Select some images first, with the lasso or the box; A then projects them alone.";
+const NOTHING = "Select some points first, with the lasso or the box; A then projects them alone.";
 const NOT_HERE = "Images are projected alone in Explore, once the training has ended.";
-const FROM_SUBSET_REASON = "The images that were projected alone.";
+const FROM_SUBSET_REASON = "The points that were projected alone.";
 
 type Parts = Pick<MapParts, "state" | "scene" | "send"> & { mover: Pick<LayoutMover, "project" | "release"> };
 

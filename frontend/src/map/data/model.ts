@@ -37,7 +37,7 @@ export interface NeighborLink {
   distance?: number;
 }
 
-const FROM_ISOLATION = "The images that were shown alone.";
+const FROM_ISOLATION = "The points that were shown alone.";
 
 export type SelectMode = "replace" | "add" | "subtract";
 

@@ -235,10 +235,10 @@ export const isCommon = (timeline: Timeline): boolean =>
 export function unplaced(timeline: Timeline, { provisional = false }: Pick<Entry, "provisional">): string {
   if (timeline.follows ? !provisional : isCommon(timeline) || (timeline.noun === "iteration" && !provisional))
     return "";
-  if (timeline.refit) return "training images are not placed on refitted frames";
+  if (timeline.refit) return "the training set is not placed on refitted frames";
   return timeline.noun === "step"
-    ? "training images appear when the training is finished"
-    : "training images appear on the last frame";
+    ? "the training set appears when the training is finished"
+    : "the training set appears on the last frame";
 }
 
 /** The place between frames that belongs to a step: an index with its fraction. */

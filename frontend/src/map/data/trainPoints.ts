@@ -32,7 +32,7 @@ export class TrainPointsLoader {
 
   private async load(address: string): Promise<void> {
     try {
-      const points = await fetchJson<TrainPoints>(address, "The training images");
+      const points = await fetchJson<TrainPoints>(address, "The training set");
       if (address !== this.address) return;
       // A net of NaN has no place for them: null in JSON, and nothing is drawn there.
       const places = points.places.map((at) => at.map((point) => point.map((value) => value ?? NaN)));

@@ -7,10 +7,10 @@ import type { Entry, Timeline } from "../data/timeline.ts";
 const DEBOUNCE_MS = 900; // milliseconds between two announcements; the last one wins
 
 export const HELP =
-  "Arrow keys move from point to point, O opens an outline of classes, images and neighbors, Escape clears, Space plays, Home fits the map, plus and minus zoom, " +
+  "Arrow keys move from point to point, O opens an outline of classes, points and neighbors, Escape clears, Space plays, Home fits the map, plus and minus zoom, " +
   "comma and period step through the frames, L and B select with a lasso or a box, Q asks what lies where one clicks, " +
-  "T shows trails, D contours of where points are dense, P pictures wherever there is room, X the selected images " +
-  "alone, I adds the training images, then shows them alone, Control Z undoes a choice, F fills the screen.";
+  "T shows trails, D contours of where points are dense, P pictures wherever there is room, X the selected points " +
+  "alone, I adds the training set, then shows them alone, Control Z undoes a choice, F fills the screen.";
 
 /** One sentence on what the map shows. */
 export function summary({

@@ -26,13 +26,13 @@ interface Choice {
 }
 
 const NO_VALUES = "not known for this map: it needs a finished map of one epoch, after the training";
-const NO_DYNAMICS = "known of the tracked images after a training with three snapshots or more";
+const NO_DYNAMICS = "known of the tracked points after a training with three snapshots or more";
 
 const CHOICES: Record<string, Choice> = {
   class: { title: "Class" },
   error: {
     title: "Error",
-    help: "images whose nearest test image is of a different class",
+    help: "points whose nearest other one is of a different class",
     missing: "known in the app when the training has finished",
   },
   faithfulness: {
@@ -46,14 +46,14 @@ const CHOICES: Record<string, Choice> = {
   },
   center: {
     title: "Distance to class center",
-    help: "distance in the embedding to the mean of the image's class",
+    help: "distance in the embedding to the mean of its class",
     range: rangeOf,
     alarming: (share) => share,
     missing: NO_VALUES,
   },
   confidence: {
     title: "Confidence over the training",
-    help: "mean over the snapshots of the share of an image's 10 nearest neighbors that have its class: low = hard",
+    help: "mean over the snapshots of the share of a point's 10 nearest neighbors that have its class: low = hard",
     range: () => [0, 1],
     low: "0 of 10",
     high: "all",

@@ -35,7 +35,7 @@ export function statusOf(
   if (subset) parts.push("projected alone");
   if (model.isolated) parts.push("X or the button shows all again");
   if (images === "train") parts[0] += ", faint";
-  if (trained) parts.push(`rings: ${grouped(trained)} training images`);
+  if (trained) parts.push(`rings: ${grouped(trained)} of the training set`);
   else if (images !== "test" && unplaced) parts.push(unplaced);
   if (contours in CONTOURS) parts.push(CONTOURS[contours]);
   if (frame.xyz) parts.push("drag to rotate");

@@ -38,24 +38,24 @@ const TOOLS = {
   here: ["What lies here? Then click a place of the map (Q)", "What lies here?", "Q"],
   names: ["Class names on the map (N)", "Class names", "N"],
   markers: ["Marker shape per class (M)", "Marker shapes", "M"],
-  trails: ["Trails of pinned or selected images (T)", "Trails", "T"],
+  trails: ["Trails of pinned or selected points (T)", "Trails", "T"],
   density: ["Contours of where points are dense (D)", "Contours", "D"],
   pictures: ["Pictures wherever there is room (P)", "Pictures", "P"],
-  images: ["Test images. Click to add training images (I)", "Training images", "I"],
+  images: ["Test set. Click to add the training set (I)", "Training set", "I"],
   fullscreen: ["Fullscreen (F)", "Fullscreen", "F"],
   present: ["Fullscreen, larger: for a projector (G)", "Projector", "G"],
   undo: ["Undo the last choice: selection, pin, hidden classes, color, view (Ctrl+Z)"],
   redo: ["Redo (Ctrl+Shift+Z)"],
-  isolate: ["Show the selected images alone (X)"],
-  subset: ["Project the selected images again, alone (A)"],
-  whole: ["Back to the map of all images (W)"],
+  isolate: ["Show the selected points alone (X)"],
+  subset: ["Project the selected points again, alone (A)"],
+  whole: ["Back to the map of all points (W)"],
 } as const;
 export type Tool = keyof typeof TOOLS;
 
 const IMAGES: Record<ShownImages, string> = {
   test: TOOLS.images[0],
-  both: "Test images (discs) and training images (rings). Click for training images only (I)",
-  train: "Training images (rings), test images faint. Click for test images only (I)",
+  both: "Test set (discs) and training set (rings). Click for the training set only (I)",
+  train: "Training set (rings), test set faint. Click for the test set only (I)",
 };
 
 export class Toolbar {
@@ -102,7 +102,7 @@ export class Toolbar {
     tools.isolate.hidden = !(model.selected ?? model.isolated);
     tools.subset.hidden = tools.isolate.hidden || !(data.projects || data.layouts);
     tools.whole.hidden = !subset;
-    tools.pictures.hidden = !sprites;
+    tools.pictures.hidden = !sprites || model.noun === "point";
     // A page without a server has no training images, and no net to ask; in space, a click is no place.
     tools.images.hidden = !data.events_url;
     tools.here.hidden = !data.events_url || solid;
@@ -118,7 +118,7 @@ export class Toolbar {
     const titles = {
       pan: solid ? "Rotate the map (V)" : TOOLS.pan[0],
       markers: shapes ? `Marker shape per ${shape}. Click for ${next} (M)` : TOOLS.markers[0],
-      isolate: isolate ? "Show all images again (X)" : TOOLS.isolate[0],
+      isolate: isolate ? "Show all points again (X)" : TOOLS.isolate[0],
       images: IMAGES[images],
     };
     for (const [name, title] of Object.entries(titles))

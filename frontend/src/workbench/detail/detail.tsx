@@ -1,6 +1,6 @@
 // A closer look, below the scores: class by class, or one image's neighbors over the training. Closed until asked for.
 import { bus } from "../../lib/bus.ts";
-import { grouped } from "../../lib/format.ts";
+import { grouped, ITEM, sentence } from "../../lib/format.ts";
 import { useAnswer } from "../../lib/hooks.ts";
 import { dataOf, panel } from "../../lib/panel.tsx";
 import { fetchPerImage, type PerImage } from "../../lib/perImage.ts";
@@ -47,7 +47,10 @@ export function Timeline({
   );
 }
 
-function columnsOf({ steps, near, labels, label, item }: NeighborHistory, { run, classes, sprites }: DetailProps) {
+function columnsOf(
+  { steps, near, labels, label, item }: NeighborHistory,
+  { run, classes, sprites, noun = ITEM }: DetailProps,
+) {
   const source = {};
   const tile = (other: number) =>
     sprites.urls.length
@@ -67,7 +70,7 @@ function columnsOf({ steps, near, labels, label, item }: NeighborHistory, { run,
             <span
               class={labels[other] === label ? "frame right" : "frame wrong"}
               data-item={other}
-              title={`Test image ${grouped(other)}, ${classes[labels[other]]}, ${far} away`}
+              title={`${sentence(noun)} ${grouped(other)}, ${classes[labels[other]]}, ${far} away`}
               onPointerEnter={hover(other)}
               onPointerLeave={hover(null)}
             >
@@ -81,18 +84,19 @@ function columnsOf({ steps, near, labels, label, item }: NeighborHistory, { run,
   });
 }
 
-/** Caption: the image, its candidates and the distance. */
+/** Caption: the item, its candidates and the distance. */
 export function captionOf(
   { item, label, among, nets, curved }: NeighborHistory,
   classes: string[],
   metric: string,
+  noun = ITEM,
 ): string {
   if (item === null) {
-    return `Your image (predicted ${classes[label]}): nearest neighbors at each checkpoint, among the ${grouped(among)} tracked test images, by ${curved ? "hyperbolic" : "Euclidean"} distance.`;
+    return `Yours (predicted ${classes[label]}): nearest neighbors at each checkpoint, among the ${grouped(among)} tracked ${noun}s, by ${curved ? "hyperbolic" : "Euclidean"} distance.`;
   }
   const how = nets ? " Not in the tracked subset; embedded from checkpoints." : "";
   const by = metric === "cosine" ? "cosine" : curved ? "hyperbolic" : "Euclidean";
-  return `Test image ${grouped(item)}, class ${classes[label]}: nearest neighbors at each snapshot, among the ${grouped(among)} tracked test images, by ${by} distance.${how}`;
+  return `${sentence(noun)} ${grouped(item)}, class ${classes[label]}: nearest neighbors at each snapshot, among the ${grouped(among)} tracked ${noun}s, by ${by} distance.${how}`;
 }
 
 const TITLES = { classes: "By class", history: "Neighbors over time" };
@@ -163,7 +167,7 @@ export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data
     found &&
     ("scores" in found
       ? `On ${whereOf({ ...data, ...found })}`
-      : found.history && captionOf(found.history, classes, found.metric));
+      : found.history && captionOf(found.history, classes, found.metric, data.noun));
   return (
     <section
       ref={root}
@@ -189,7 +193,7 @@ export default panel<DetailProps, { store?: ViewStore }>(style, ({ host, ...data
           (found.history ? (
             <Timeline {...data} history={found.history} step={step} />
           ) : (
-            <p class="quiet">Pin an image to see its neighbors over time.</p>
+            <p class="quiet">Pin a point to see its neighbors over time.</p>
           ))}
       </div>
     </section>

@@ -33,7 +33,7 @@ export function ContactSheet({ theme, ...props }: Props & { theme: Theme }) {
   const first = Math.max(MIN_PER_CLASS, Math.floor(INITIAL_COUNT / groups.length));
   const colors = groupColors(selection.classes, theme);
   return (
-    <section class="sheet" aria-label="Selected images">
+    <section class="sheet" aria-label="What is selected">
       <Headline {...props} />
       {groups.map((group) => (
         <Group

@@ -27,7 +27,7 @@ export function shownRows({ before, own }: Pick<Logits, "before" | "own">): numb
 
 /** The effect of the margin, in a sentence. */
 export function marginSentence({ before, after, own }: Logits): string {
-  if (own === null) return "The training did not see this image's class, so none of the scores is its own.";
+  if (own === null) return "The training did not see this class, so none of the scores is its own.";
   const difference = before[own] - after[own];
   const [without, with_] = [before, after].map((scores) => probability(scores, own).toFixed(3));
   if (Math.abs(difference) <= SAME * Math.max(1, Math.abs(before[own])))

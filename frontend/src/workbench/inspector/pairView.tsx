@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { decodeBase64 } from "../../lib/base64.ts";
 import { context2d } from "../../lib/dom.ts";
-import { grouped } from "../../lib/format.ts";
+import { grouped, ITEM } from "../../lib/format.ts";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import type { ImagePair, OcclusionMaps, PairSpace, SpriteSheets } from "../../protocol.ts";
@@ -26,7 +26,7 @@ export function verdict({ says_same }: Pick<PairSpace, "says_same">, same: boole
 
 /** Source of the thresholds. */
 export const thresholdSentence = (pairs: number, given = false, curved = false): string =>
-  `Each threshold is the one that gets most of ${grouped(pairs)} pairs of test images right, half of them of one class. ` +
+  `Each threshold is the one that gets most of ${grouped(pairs)} pairs of the test set right, half of them of one class. ` +
   `${curved ? "Hyperbolic distances, of pixels Euclidean ones" : "Euclidean distances"}, pixels from 0 to 1${given ? "" : ", at the end of the run"}.`;
 
 interface Props {
@@ -41,30 +41,30 @@ export function PairView({ data, compare }: Props) {
   const { item } = subject;
   const isPair = comparable && item !== undefined && partner !== null && partner !== item;
   const url = isPair ? `${ROUTES}/runs/${run}/pair/${partner}/${item}.json` : null;
-  const { found, trouble } = useAnswer(url, (url) => fetchJson<ImagePair>(url, "The two images"));
+  const { found, trouble } = useAnswer(url, (url) => fetchJson<ImagePair>(url, "The two"));
   if (!comparable || item === undefined) return null;
   if (partner === null)
     return (
-      <TextButton title="Keep this image, then click another one: same class or not?" onClick={() => compare(item)}>
-        Compare with another image
+      <TextButton title="Keep this one, then click another: same class or not?" onClick={() => compare(item)}>
+        {`Compare with another ${data.noun ?? "image"}`}
       </TextButton>
     );
   return (
-    <section class="pair" aria-label="Two images compared">
+    <section class="pair" aria-label="Two compared">
       <div class="pairHead">
         {isPair && (
           <span class="pictures">
             {[partner, item].map((one) => (
               <span
                 class="picture"
-                title={`test image ${grouped(one)}`}
+                title={`${data.noun ?? ITEM} ${grouped(one)}`}
                 style={sprites && tileStyle(sprites, one, PICTURE_PX)}
               />
             ))}
           </span>
         )}
         <span class="words">
-          {isPair ? found && pairName(found.classes) : "Now click another image, on the map or in the list."}
+          {isPair ? found && pairName(found.classes) : "Now click another one, on the map or in the list."}
         </span>
         <TextButton title="End the comparison" onClick={() => compare(null)} children="End" />
       </div>

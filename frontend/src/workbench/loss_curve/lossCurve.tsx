@@ -18,7 +18,7 @@ import { pathOf, scale } from "../../charts/svg.ts";
 import { bus } from "../../lib/bus.ts";
 import { counted, grouped } from "../../lib/format.ts";
 import { dataOf, panel, Term } from "../../lib/panel.tsx";
-import type { Source } from "../../protocol.ts";
+import type { Nouns, Source } from "../../protocol.ts";
 import { useFrame, useRun } from "../hooks.ts";
 import style from "./lossCurve.css";
 
@@ -32,7 +32,7 @@ const KEYS: Record<string, number | undefined> = {
   PageDown: -10,
 };
 
-export default panel<Source>(style, ({ run, begun, events_url }) => {
+export default panel<Source & Nouns>(style, ({ run, begun, events_url, noun }) => {
   const losses = useRun({ run, begun, events_url }, emptySeries, addLoss);
   const { points, validation, frames, over } = losses;
   const { step } = useFrame(run);
@@ -91,7 +91,7 @@ export default panel<Source>(style, ({ run, begun, events_url }) => {
       {...dataOf({ ready: true, run, step: Math.round(current), points: points.length, held: held !== null })}
       data-pointed={pointed ? "" : undefined}
     >
-      <Readout point={pointAt(smooth, read)} losses={losses} />
+      <Readout point={pointAt(smooth, read)} {...{ losses, noun }} />
       <svg
         ref={chart}
         viewBox={`0 0 ${width} ${height}`}
@@ -158,40 +158,42 @@ export default panel<Source>(style, ({ run, begun, events_url }) => {
   );
 });
 
-function Readout({ point, losses }: { point: LossPoint | null; losses: LossSeries }) {
+function Readout({ point, losses, noun = "image" }: { point: LossPoint | null; losses: LossSeries; noun?: string }) {
   if (!point) return <p>Loss </p>;
   const value = Math.abs(point.loss) >= 1000 ? point.loss.toExponential(2) : point.loss.toPrecision(3);
   return (
     <p>
       Loss <strong>{value}</strong>
       {` at step ${grouped(point.step)}, smoothed`}
-      <Cost {...costOf(losses)} />
+      <Cost {...costOf(losses)} noun={noun} />
     </p>
   );
 }
 
 /** What online selection gains: many terms from the embeddings of one batch, at nearly the same speed. */
-function Cost({ terms, imagesPerSecond }: ReturnType<typeof costOf>) {
+function Cost({ terms, imagesPerSecond, noun }: ReturnType<typeof costOf> & { noun: string }) {
   const number = terms && (terms < 100 ? Number(terms.toPrecision(3)) : grouped(Math.round(terms)));
-  const speed = imagesPerSecond !== null && `${grouped(Math.round(imagesPerSecond))} images/s`;
+  const speed = imagesPerSecond !== null && `${grouped(Math.round(imagesPerSecond))} ${noun}s/s`;
   return (
     <span
       class="cost"
-      title="Mean over the training: loss terms of a batch divided by its images; images trained on in a second"
+      title={`Mean over the training: loss terms of a batch divided by its ${noun}s; ${noun}s trained on in a second`}
     >
-      {terms !== null && <Term term="terms-per-image">{`${number} ${terms === 1 ? "term" : "terms"} per image`}</Term>}
+      {terms !== null && (
+        <Term term="terms-per-image">{`${number} ${terms === 1 ? "term" : "terms"} per ${noun}`}</Term>
+      )}
       {terms !== null && speed && " · "}
       {speed}
     </span>
   );
 }
 
-/** The two lines are of other images and of other comparisons, so that their levels may differ. */
+/** The two lines are of other items and of other comparisons, so that their levels may differ. */
 const Caption = ({ point, compared }: { point: LossPoint | null; compared: string }) => (
   <p
     class="caption"
     hidden={!point}
-    title={`The loss of ${compared} of validation images, which are in no batch: drawn at random once, the same at every snapshot and for every seed. No miner chooses among them, so compare the direction of the two lines rather than their height.`}
+    title={`The loss of ${compared} of the validation set, which is in no batch: drawn at random once, the same at every snapshot and for every seed. No miner chooses among them, so compare the direction of the two lines rather than their height.`}
   >
     Dashed: validation loss <strong>{point?.loss.toPrecision(3)}</strong>
     {` of ${compared}`}

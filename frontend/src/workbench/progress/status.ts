@@ -183,10 +183,10 @@ export function statusText(standing: Status, title = ""): string {
     case "starting":
       return `Starting …${placeText(standing)}`;
     case "stopping":
-      if (standing.scoring) return `Stopped at ${noun} ${grouped(done)}; scoring the test images …`;
+      if (standing.scoring) return `Stopped at ${noun} ${grouped(done)}; scoring the test set …`;
       return noun === "iteration" ? "Stopping …" : "Stopping after this batch …";
     case "running":
-      if (noun === "step" && total && done >= total) return "Final evaluation on all test images …";
+      if (noun === "step" && total && done >= total) return "Final evaluation on the whole test set …";
       if (noun === "iteration" && total && done >= total - 1) return "Measuring map quality …";
       if (words) return done ? `${words}: ${amount}` : words;
       if (noun === "iteration" && !done) return "Finding neighbors";

@@ -83,11 +83,11 @@ export const SCORES = [
     "Head",
     "Head accuracy: share of ITEMs whose own class has the highest of the class scores that the loss learned",
   ],
-  ["knn_probe_accuracy", "kNN probe", "Accuracy of a vote among the nearest training images"],
+  ["knn_probe_accuracy", "kNN probe", "Accuracy of a vote among the nearest training ITEMs"],
   [
     "linear_probe_accuracy",
     "Linear probe",
-    "Accuracy of a logistic regression on the embeddings, fitted to training images; the net stays as it is",
+    "Accuracy of a logistic regression on the embeddings, fitted to training ITEMs; the net stays as it is",
   ],
 ].map(([key, label, title]) => ({ key, label, title }));
 
@@ -190,10 +190,13 @@ export function scoresAt(readings: ScoreState, step: number | null = null): Scor
 
 /** Name of the images that snapshots score. */
 export const scoredImages = (readings: ScoreState): string =>
-  readings.validation ? "validation images" : `tracked ${testItems(readings)}`;
+  readings.validation ? validationItems(readings) : `tracked ${testItems(readings)}`;
 
 /** Name of the points that the scores of the end are of. */
 const testItems = ({ noun = ITEM }: ScoreState): string => `${noun}s`;
+
+const items = ({ noun = "image" }: Pick<ScoreState, "noun">): string => `${noun}s`;
+const validationItems = (readings: ScoreState): string => `validation ${items(readings)}`;
 
 /** The first score in words: how many of 100 images have a neighbor of their own class; "" before there is a score. */
 export function scoreInWords(readings: ScoreState, step: number | null, brief = false): string {
@@ -228,13 +231,15 @@ export function captionAt(readings: ScoreState, step: number | null = null): str
     const number = scoredAtEnd(readings);
     const which = number === null ? "all" : `${grouped(number)} of the`;
     const validation = number === null ? readings.validation : (readings.scored ?? 0);
-    const note = Object.keys(readings.finalValidation).length ? `; validation: ${grouped(validation)} images` : "";
+    const note = Object.keys(readings.finalValidation).length
+      ? `; validation: ${grouped(validation)} ${items(readings)}`
+      : "";
     return `On ${which} ${count(readings.tests)} ${testItems(readings)}${after}${note}${unseenClassesNote(readings)}${probesNote(readings)}${gapNote(readings, step)}`;
   }
   const reading = readings.series[indexAt(readings, step)];
   if (!reading) return readings.ended ? "No scores of this run" : "Scores appear with the first snapshot";
   const all = readings.scored === (readings.validation || readings.tests) ? "all " : "";
-  const which = `${all}${count(readings.scored)} ${readings.validation ? "validation images" : testItems(readings)}`;
+  const which = `${all}${count(readings.scored)} ${readings.validation ? validationItems(readings) : testItems(readings)}`;
   return `On ${which} (each against the others), ${when(reading)}${unseenClassesNote(readings)}${gapNote(readings, step)}`;
 }
 
@@ -251,7 +256,7 @@ export function scoredOn(readings: ScoreState, step: number | null): { n: number
   const end = isFinal(readings, step);
   const part = end ? scoredAtEnd(readings) : null;
   const n = end ? readings.tests : readings.scored;
-  const images = end || !readings.validation ? testItems(readings) : "validation images";
+  const images = end || !readings.validation ? testItems(readings) : validationItems(readings);
   const all = n === null ? images : `${grouped(n)} ${images}`;
   return { n: part ?? n, words: part === null ? all : `${grouped(part)} of ${all}` };
 }
@@ -287,11 +292,11 @@ const unseenClassesNote = ({ unseen }: ScoreState): string =>
   unseen.length ? `; classes held out of training (${unseen.join(", ")}) are scored separately` : "";
 
 /** Note on the labels of the probes and the images left out; after Stop there are no probes. */
-function probesNote({ final, unseen }: ScoreState): string {
+function probesNote({ final, unseen, noun }: ScoreState): string {
   const values = PROBES.map((key) => final?.metrics[key]).filter((value) => value !== undefined);
   if (!values.length) return "";
   if (!values.some(Number.isFinite)) return "; probes: not computed after Stop";
-  return `; probes: by the labels of training images${unseen.length ? ", seen classes only" : ""}`;
+  return `; probes: by the labels of training ${items({ noun })}${unseen.length ? ", seen classes only" : ""}`;
 }
 
 /** The step that `step` stands for: that of the last reading not after it. */
