@@ -1,5 +1,6 @@
 """The declaration of a data set."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self, cast
@@ -136,6 +137,13 @@ class DatasetSpec(Spec):
     def of_points(self) -> bool:
         """Whether the images are points of the plane, whose two numbers a net takes."""
         return self.framing is not None and self.framing.point
+
+    def said(self, text: str) -> str:
+        """Return a text on images; where these are points of the plane, on points."""
+        if not self.of_points:
+            return text
+        text = re.sub(r"\ban (?=image)", "a ", re.sub(r"\bAn (?=image)", "A ", text))
+        return re.sub(r"\b[Ii]mage(?=s?\b)", lambda found: "Point" if found[0] == "Image" else "point", text)
 
     def takes_images_of(self, other: "DatasetSpec") -> bool:
         """Return whether a net for these images takes those of another data set as they are."""

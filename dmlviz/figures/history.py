@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import METRICS
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
@@ -95,7 +96,7 @@ def _about(run: Run, steps: np.ndarray) -> str:
     if validation is not None:
         about = f"; scores of {len(validation):,} validation images"
     of = "" if run.end is not None else f" of {run.config.steps:,}"
-    return f"{int(steps[-1]) if len(steps) else 0:,}{of} steps{about}"
+    return f"{int(steps[-1]) if len(steps) else 0:,}{of} steps{DATASETS[run.config.dataset].said(about)}"
 
 
 def _number(value: float | None) -> float:

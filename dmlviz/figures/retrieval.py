@@ -55,7 +55,7 @@ def draw_recall_at_k(measured: Measured, dark: bool = False, beside: Sequence[Me
         recall.recall,
         measured.name,
         theme,
-        hovertemplate="%{y:.2%} have an image of their class<br>among their %{x} nearest<extra></extra>",
+        hovertemplate="%{y:.2%} have one of their class<br>among their %{x} nearest<extra></extra>",
     )
     dots = go.Scatter(
         x=ks,
@@ -85,7 +85,7 @@ def draw_recall_at_k(measured: Measured, dark: bool = False, beside: Sequence[Me
         "Recall@k (CMC)",
         f"{measured.about}; {recall.queries:,} queries, each among all others{alone}",
         theme,
-        xaxis={"type": "log", "title": "k, the number of nearest images", "tickvals": ticks},
+        xaxis={"type": "log", "title": "k, the number of the nearest", "tickvals": ticks},
         yaxis={"title": "recall@k", "tickformat": ".3~f"},
         showlegend=bool(beside),
     )
@@ -186,14 +186,14 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
         zmin=0,
         showscale=len(names) > MAX_NUMBERED,
         colorbar={"title": {"text": "share of the row", "font": {"size": 12}}, "tickformat": ".1%", "thickness": 12},
-        hovertemplate="%{y}, nearest to %{x}:<br>%{text} images, %{z:.2%} of %{y}<extra></extra>",
+        hovertemplate="%{y}, nearest to %{x}:<br>%{text}, %{z:.2%} of %{y}<extra></extra>",
         **rest,
     )
     hits = go.Heatmap(
         z=np.where(own, shares, np.nan),
         colorscale=[[0, LINE[theme]], [1, LINE[theme]]],
         showscale=False,
-        hovertemplate="%{y}, nearest to its own class:<br>%{text} images, %{z:.2%}<extra></extra>",
+        hovertemplate="%{y}, nearest to its own class:<br>%{text}, %{z:.2%}<extra></extra>",
         **rest,
     )
     traces: list[Any] = [errors, hits]
@@ -207,7 +207,7 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
         theme,
         xaxis={"title": "class of the nearest neighbor", **axis, **SQUARE},
         yaxis={
-            "title": "class of the image",
+            "title": "class",
             "autorange": "reversed",
             "scaleanchor": "x",
             "constrain": "domain",
@@ -224,10 +224,7 @@ def _cells_to_click(titles: list[str], counts: np.ndarray, shares: np.ndarray) -
         x=[titles[column] for column in columns],
         y=[titles[row] for row in rows],
         customdata=(rows * len(titles) + columns).tolist(),
-        text=[
-            f"{counts[row, column]:,} images, {shares[row, column]:.2%}"
-            for row, column in zip(rows, columns, strict=True)
-        ],
+        text=[f"{counts[row, column]:,}, {shares[row, column]:.2%}" for row, column in zip(rows, columns, strict=True)],
         mode="markers",
         marker={"symbol": "square", "size": max(6, 260 // len(titles)), "opacity": 0},
         selected={"marker": {"opacity": 0}},

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, NotRequired, TypedDict, get_args
+from typing import NotRequired, TypedDict, get_args
 
 import numpy as np
 
@@ -211,34 +211,23 @@ def class_race(services: Services, room: Classroom) -> ClassRace:
     for run, persons in students.items():
         with suppress(UserError, OSError):  # it has been deleted since, is damaged, or waits
             record = services.store.get(run)
+            on, images, course = _course(record.path, record.log.path.stat().st_size)
+            settings, live = badges(record.config), record.state == "running"
+            racer = ClassRacer(run=run, settings=settings, by=persons, live=live, steps=record.steps, course=course)
             if _gives_away(room, record):
                 held += 1
-            elif (course := _course(record.path, record.log.path.stat().st_size)).points:
-                racer = ClassRacer(
-                    run=run,
-                    title=" · ".join(badges(record.config)[1:]),
-                    by=persons,
-                    live=record.state == "running",
-                    steps=course.steps,
-                    course=course.points,
-                )
-                races.setdefault((course.on, course.images), []).append(racer)
+            elif course:
+                races.setdefault((on, images), []).append(racer)
     (on, images), racers = max(races.items(), key=lambda race: len(race[1]), default=(("", 0), []))
-    best = {person: racer["run"] for racer in sorted(racers, key=_newest_score) for person in racer["by"]}
+    by_score = sorted(racers, key=lambda racer: racer["course"][-1][1])
+    best = {person: racer["run"] for racer in by_score for person in racer["by"]}
     shown = [racer for racer in racers if racer["live"] or racer["run"] in best.values()]
+    alike = set.intersection(*(set(racer["settings"]) for racer in shown)) if len(shown) > 1 else set()
     for racer in shown:
+        racer["settings"] = [one for one in racer["settings"] if one not in alike] or racer["settings"][1:3]
         racer["by"] = [room.members[person].nickname for person in racer["by"]]
-    return {
-        "on": on,
-        "images": images,
-        "racers": shown,
-        "others": sum(map(len, races.values())) - len(racers),
-        "held": held,
-    }
-
-
-def _newest_score(racer: ClassRacer) -> float:
-    return racer["course"][-1][1]
+    others = sum(map(len, races.values())) - len(racers)
+    return {"on": on, "images": images, "racers": shown, "others": others, "held": held}
 
 
 def _gives_away(room: Classroom, run: Run) -> bool:
@@ -249,26 +238,18 @@ def _gives_away(room: Classroom, run: Run) -> bool:
     return any(task.training(run.config.dataset).id == run.id for task in held)
 
 
-class _Course(NamedTuple):
-    on: str
-    images: int
-    steps: int
-    points: list[tuple[int, float]]
-
-
 @lru_cache(maxsize=256)
-def _course(path: Path, size: int) -> _Course:
-    """Return P@1 at the snapshots of a run whose log has so many bytes, and what it is measured on."""
-    on, images, steps, points = "", 0, 0, []
+def _course(path: Path, size: int) -> tuple[str, int, list[tuple[int, float]]]:
+    """Return what a run whose log has so many bytes is scored on, how many they are, and P@1 at its snapshots."""
+    on, images, points = "", 0, []
     spec = DATASETS[Run(path).config.dataset]
     for event in Run(path).events():
         if event["event"] == "started":
-            images, steps = event["scored_images"], event["steps"] or 0
-            kind = "validation" if event["validation_images"] else "test"
+            images, kind = event["scored_images"], "validation" if event["validation_images"] else "test"
             on = f"{images:,} {kind} {'points' if spec.of_points else 'images'} of {spec.title}"
         elif event["event"] == "snapshot" and (value := event["metrics"].get("precision_at_1")) is not None:
             points.append((event["step"], value))
-    return _Course(on, images, steps, points)
+    return on, images, points
 
 
 def public_id(person: str) -> str:

@@ -70,10 +70,10 @@ class ClassGallery(TypedDict):
 
 
 class ClassRacer(TypedDict):
-    """A run of a race: its settings in short, the nicknames of those who train it, P@1 at each snapshot."""
+    """A run of a race: in what it differs from the others, the nicknames of those who train it, P@1 at snapshots."""
 
     run: str
-    title: str
+    settings: list[str]
     by: list[str]
     live: bool
     steps: int

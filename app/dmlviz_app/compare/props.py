@@ -23,14 +23,12 @@ from dmlviz_app.workbench.protocol import (
 
 # Pixels of a map; below a projection stand its figures and what not to read from it.
 HEIGHT, HEIGHT_WITH_NOTES = 430, 540
-HINT = "Click a point to see its nearest neighbors in the embedding, or select on a map to list images here."
-HINT_OF_MANY = (
-    "Point at an image to see where it lies on every map. Click it to see its nearest neighbors in the first run."
-)
+HINT = "Click a point to see its nearest neighbors in the embedding, or select on a map to list them here."
+HINT_OF_MANY = "Point at one to see where it lies on every map. Click it to see its nearest neighbors in the first run."
 HINTS = (
     "Click a point to see its nearest neighbors in both runs. Click a number in the table, or select on a map, to list "
-    "images here.",
-    "The same image and its nearest neighbors in the second run.",
+    "them here.",
+    "The same one and its nearest neighbors in the second run.",
 )
 QUALITY = {
     "trustworthiness": "Trustworthiness",

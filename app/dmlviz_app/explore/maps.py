@@ -77,8 +77,12 @@ def maps(ui: UIState, services: Services, run_view: RunView, *, shows_scores: bo
         inspectors=[_inspector_props(run_view)],
     )
     if ui.lesson is None:
-        has_net = sidebar.has_net(run_view)
-        props["welcome"] = {"trains": not sidebar.has_card(run_view), "draws": has_net, "vectors": not has_net}
+        has_net, is_of_points = sidebar.has_net(run_view), run_view.run.config.dataset_spec.of_points
+        props["welcome"] = {
+            "trains": not sidebar.has_card(run_view),
+            "draws": has_net,
+            "vectors": not has_net or is_of_points,
+        }
     if second is not None:
         props["headings"] = [_heading(run_view), _heading(second, run_view)]
         props["maps"].append(component_props.map_data(second))

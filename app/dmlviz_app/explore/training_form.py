@@ -102,7 +102,8 @@ class _Form:
         if not spec.has_meaning(self.config):
             return
         description = TrainConfig.model_fields[name].description
-        kwargs: dict[str, Any] = {"help": spec.help(self.config) if callable(spec.help) else spec.help or description}
+        help, said = spec.help(self.config) if callable(spec.help) else spec.help, self.config.dataset_spec.said
+        kwargs: dict[str, Any] = {"help": said(help or description or "")}
         options = titles or (spec.options and spec.options(self.config))
         if options:
             # A menu has no option None.
@@ -120,7 +121,7 @@ class _Form:
         widget: Callable[..., Any] = st.number_input
         if options:
             widget = st.selectbox
-        bound_widget(widget, spec.title, f"set.{name}", value, store, **kwargs)
+        bound_widget(widget, said(spec.title), f"set.{name}", value, store, **kwargs)
         self.ui.messages.show(f"set.{name}")
 
     def row(self, *names: str, widths: Sequence[int] = (1, 1)) -> None:
@@ -203,7 +204,7 @@ class _Form:
         """Render the loss, with family, summary, formula and parameters."""
         spec = LOSSES[self.config.loss]
         self.field("loss", {name: f"{loss.title} · {loss.family}" for name, loss in LOSSES.items()})
-        _explanation(spec)
+        _explanation(spec, self.config)
         parameters(self.ui, "loss", spec, self.config.loss_params)
         self.field("second_labels")
         self.field("bn_neck")
@@ -212,7 +213,7 @@ class _Form:
         """Render the miner, if the loss takes tuples that the sampler does not make."""
         self.field("miner")
         if self.config.miner is not None:
-            _explanation(MINERS[self.config.miner])
+            _explanation(MINERS[self.config.miner], self.config)
             parameters(self.ui, "miner", MINERS[self.config.miner], self.config.miner_params)
 
     def batches(self) -> None:
@@ -232,7 +233,7 @@ class _Form:
     def _augmentation(self) -> None:
         """Render the strengths of the augmentation that have a meaning, and what they do to a few images."""
         config, spec = self.config, self.config.dataset_spec
-        st.caption(f"**{AUGMENTATION.title}.** {AUGMENTATION.summary}")
+        st.caption(spec.said(f"**{AUGMENTATION.title}.** {AUGMENTATION.summary}"))
         if config.takes_features:
             st.caption(f"The features of {spec.title} were computed once: there is nothing to change.")
             return
@@ -253,7 +254,7 @@ class _Form:
         st.caption(f"Usual for {spec.title}: {words_of_strengths(usual)}; {mirrored}.")
         self.ui.messages.show("set.augmentation")
         if config.augmentation:
-            words = f"What it does to eight test images of {spec.title}"
+            words = spec.said(f"What it does to eight test images of {spec.title}")
             address = f"{ROUTES}/augmented/{config.dataset}.png?{urlencode(config.augmentation)}"
             picture_at(address, alt=f"{words}. There once its files are", caption=f"{words}, above as they are")
 
@@ -299,8 +300,8 @@ def _further(config: TrainConfig) -> str:
     return f"{NETS[config.net].title} net, {config.embedding_dim} dimensions{space}, {config.steps:,} steps{labels}"
 
 
-def _explanation(choice: Spec) -> None:
-    st.caption(with_terms(choice.summary))
+def _explanation(choice: Spec, config: TrainConfig) -> None:
+    st.caption(with_terms(config.dataset_spec.said(choice.summary)))
     if choice.formula:
         # In the text, not on a line of its own: there a long formula can go over to the next line.
         st.markdown(rf"$\displaystyle {choice.formula}$")

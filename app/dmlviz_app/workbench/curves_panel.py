@@ -1,6 +1,6 @@
 """Figures below the map: recall@k, ROC, distances, confusion matrix, training, queries, scores; made when opened."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FIGURES
 from dmlviz.catalog.glossary import with_terms
 from dmlviz.catalog.metrics import METRICS, format_score, metric_of, metric_title
@@ -116,7 +117,7 @@ def _figure(was_live: bool) -> None:
         step = step_of(run_view, ui.seen.step)
         try:
             if ui.curves == SCORES:
-                score_table(*scores_of(run_view.run, step))
+                score_table(*scores_of(run_view.run, step), DATASETS[run_view.run.config.dataset].said)
                 return
             if ui.curves == QUERIES:
                 _queries(run_view, step)
@@ -190,7 +191,8 @@ def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "
         action_messages().show(key)
     with right:
         st.markdown(f"**{title}**")
-        st.caption(with_terms(f"{description}.\n\n{FIGURES[name].summary}"))
+        said = DATASETS[run_view.run.config.dataset].said
+        st.caption(with_terms(said(f"{description}.\n\n{FIGURES[name].summary}")))
         if work:
             # The page waits for the work, and has the figure drawn anew: a rerun by the clock can swallow a click.
             data = BaselineWaitProps(work=work)
@@ -199,13 +201,10 @@ def _show(context: PageContext, run_view: RunView, measured: Measured, figure: "
             st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)
         if behind is not None and behind[0] == ui.seen.selected:
-            st.caption(f"**Selected:** {behind[1]}.")
+            st.caption(said(f"**Selected:** {behind[1]}."))
         elif name in CLICKABLE:
-            st.caption(
-                "Click a cell to select its images."
-                if name == "confusion_matrix"
-                else "Click a point to select the images behind it."
-            )
+            what = "cell" if name == "confusion_matrix" else "point"
+            st.caption(f"Click a {what} to select what is behind it.")
 
 
 def images_behind_point(name: str, points: Images, measured: Measured, point: dict[str, Any]) -> ImagesBehind:
@@ -226,12 +225,13 @@ def _select(context: PageContext, run_view: RunView, measured: Measured, point: 
     st.session_state[CLICKED] = True
 
 
-def score_table(scores: Mapping[str, float], about: str) -> None:
+def score_table(scores: Mapping[str, float], about: str, said: Callable[[str], str] = str) -> None:
     """Render the scores by family; with held-out classes, those of seen and unseen classes in columns of their own.
 
     Args:
         scores: Values by the keys of `dmlviz.metrics.evaluate`.
         about: Subject of the scores.
+        said: Says what the scores are of, where that is no image.
     """
     groups = list(dict.fromkeys(key.partition("/")[0] for key in scores if "/" in key))
     keys = [key for key in scores if "/" not in key]
@@ -251,7 +251,7 @@ def score_table(scores: Mapping[str, float], about: str) -> None:
             text += f" {spec.better.capitalize()} is better."
         values = [format_score(key, scores[name]) for name in (key, *(f"{group}/{key}" for group in groups))]
         rows.append(
-            f"| {title} | {' | '.join(values)} | :small[{with_terms(text, without=spec.name if spec else '')}] |"
+            f"| {title} | {' | '.join(values)} | :small[{with_terms(said(text), without=spec.name if spec else '')}] |"
         )
     st.caption(f"{about}. The same numbers: `dmlviz evaluate`; `--rerank` re-ranks, `--multi-query 5` pools queries.")
     st.markdown("\n".join(rows))

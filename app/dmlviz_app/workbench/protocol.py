@@ -202,7 +202,7 @@ class MapHeading(TypedDict):
 class WelcomeProps(TypedDict):
     """The actions of a newcomer on this page: train with the settings, draw an image for the net of the run.
 
-    `vectors`: the points are a person's own, and no net is here.
+    `vectors`: the points are no images.
     """
 
     trains: bool

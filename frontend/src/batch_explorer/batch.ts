@@ -33,11 +33,10 @@ export interface LoadedBatch extends Omit<BatchAnswer, "places" | "moved" | "pus
   tuples: ComparedTuples;
 }
 
+type Named = Pick<LoadedBatch, "classes" | "labels" | "images" | "copy_of" | "noun">;
 /** Class of an image for the loss: its class, or without labels itself. */
-export const nameOf = (
-  b: Pick<LoadedBatch, "classes" | "labels" | "images" | "copy_of" | "noun">,
-  image: number,
-): string => (b.copy_of ? `${b.noun} ${b.images[image]}` : b.classes[b.labels[image]]);
+export const nameOf = (b: Named, image: number): string =>
+  b.copy_of ? `${b.noun} ${b.images[image]}` : b.classes[b.labels[image]];
 
 /** The numbers in a base64 text. */
 export function unpack<K extends Kind>(text: string, kind: K): Numbers<K> {

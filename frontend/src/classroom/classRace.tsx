@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ticks } from "../charts/lossSeries.ts";
 import { pathOf, scale } from "../charts/svg.ts";
 import { maxOf, minOf } from "../lib/extent.ts";
-import { counted, grouped, messageOf } from "../lib/format.ts";
+import { counted, grouped, messageOf, sentence } from "../lib/format.ts";
 import { classColors } from "../lib/palette.ts";
 import { interval, leadersText, places, rangeText } from "../lib/ranking.ts";
 import { fetchJson } from "../lib/server.ts";
@@ -38,7 +38,7 @@ export function ClassRace({ url, named, dark }: { url: string; named: boolean; d
   const ranges = scores.map((score) => interval(score, images));
   const place = places(ranges);
   const order = racers.map((_, i) => i).sort((i, j) => scores[j] - scores[i]);
-  const nameOf = (i: number) => (named ? racers[i].by.join(" and ") : racers[i].title);
+  const nameOf = (i: number) => (named ? racers[i].by.join(" and ") : racers[i].settings.join(" · "));
   const leaders = order.filter((i) => place[i] === 1);
   const notes = [
     racers.length
@@ -49,7 +49,7 @@ export function ClassRace({ url, named, dark }: { url: string; named: boolean; d
   ];
   return (
     <section class="race" aria-label="Race of the class" data-racers={racers.length} data-leaders={leaders.length}>
-      <h2 aria-live="polite">{leadersText(leaders.map(nameOf), racers.length) || "Race"}</h2>
+      <h2 aria-live="polite">{sentence(leadersText(leaders.map(nameOf), racers.length)) || "Race"}</h2>
       {racers.length > 0 && (
         <div class="beside">
           {chart(racers, colors, place)}
@@ -65,7 +65,7 @@ export function ClassRace({ url, named, dark }: { url: string; named: boolean; d
               {order.map((i) => (
                 <tr key={racers[i].run} class={place[i] === 1 ? "best" : ""}>
                   <td>{`${place[i]}.`}</td>
-                  <td class="chip" style={{ "--chip": colors[i] }} children={racers[i].title} />
+                  <td class="chip" style={{ "--chip": colors[i] }} children={racers[i].settings.join(" · ")} />
                   <td>{named ? racers[i].by.join(", ") : racers[i].by.length}</td>
                   <td title={rangeText(ranges[i])}>{scores[i].toFixed(3)}</td>
                   <td>{stepText(racers[i])}</td>

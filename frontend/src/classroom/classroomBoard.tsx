@@ -46,7 +46,7 @@ function Board({ host, ...data }: Hosted<ClassroomBoardProps>) {
   const tasks = lessons.find(({ name }) => name === lesson)?.tasks ?? [];
   return (
     <div
-      class={`board${large ? " large" : ""}${event?.task ? " tasking" : ""}`}
+      class={large ? "board large" : "board"}
       {...(event && {
         ...{ "data-ready": true, "data-present": event.present, "data-online": event.online, "data-code": event.code },
         ...{ "data-guessed": event.guessed, "data-revealed": event.revealed, "data-leading": event.leading },
@@ -77,10 +77,12 @@ function Board({ host, ...data }: Hosted<ClassroomBoardProps>) {
       </p>
       <div class="main">
         {joining(data, event)}
-        <section class="now">{event && <Now event={event} press={press} />}</section>
+        <section class="now">
+          {event && <Now event={event} press={press} />}
+          <ClassRace {...{ url }} named={state.namesShown} dark={themeOf(host).dark} />
+        </section>
       </div>
       {event?.gallery_run && <ClassPictures {...{ url, turn: event.gallery_turn }} named={state.namesShown} />}
-      <ClassRace {...{ url }} named={state.namesShown} dark={themeOf(host).dark} />
       <section class="students">
         {event && (
           <Students {...{ event, url, press }} named={state.namesShown} name={(namesShown) => set({ namesShown })} />

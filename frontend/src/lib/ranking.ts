@@ -19,11 +19,11 @@ export const places = (ranges: (Range | null)[]): (number | null)[] =>
 
 const MOST = 4; // names in a line
 
-/** Who leads of `all`, or who ties. */
+/** Who leads of `all`, or who ties, without its first capital. */
 export function leadersText(names: string[], all: number): string {
   if (!names.length || all < 2) return "";
-  if (names.length === 1) return `Leads: ${names[0]}.`;
-  return `Tie: ${names.length > MOST ? `${names.length} of ${all} runs` : names.join(", ")}.`;
+  if (names.length === 1) return `leads: ${names[0]}.`;
+  return `tie: ${names.length > MOST ? `${names.length} of ${all} runs` : names.join(", ")}.`;
 }
 
 /** The interval in words; "" where it has no width. */

@@ -28,23 +28,19 @@ export function nearestOf(squares: Float64Array, k: number, self = -1): [number,
 export function squaredDistances(rows: Float32Array, point: Float32Array, curvature = 0): Float64Array {
   const d = point.length;
   const squares = new Float64Array(rows.length / d);
-  const own = roomAt(
-    point.reduce((sum, x) => sum + x * x, 0),
-    curvature,
-  );
+  const own = room(point, 0, d, curvature);
   for (let row = 0, at = 0; row < squares.length; row++) {
     let sum = 0;
-    let length = 0;
-    for (let k = 0; k < d; k++, at++) {
-      sum += (rows[at] - point[k]) ** 2;
-      if (curvature) length += rows[at] ** 2;
-    }
-    squares[row] = curvature ? fromShare(sum / (roomAt(length, curvature) * own), curvature) : sum;
+    for (let k = 0; k < d; k++) sum += (rows[at++] - point[k]) ** 2;
+    if (curvature) sum /= room(rows, at - d, d, curvature) * own;
+    squares[row] = curvature ? (2 * Math.asinh(Math.sqrt(curvature * sum))) ** 2 / curvature : sum;
   }
   return squares;
 }
 
 // As dmlviz/ops/ball.py: sinh²(√c d/2) = c ‖x − y‖² / ((1 − c‖x‖²)(1 − c‖y‖²)).
-const roomAt = (length: number, curvature: number): number => Math.max(1 - curvature * length, 1e-12);
-const fromShare = (share: number, curvature: number): number =>
-  (2 * Math.asinh(Math.sqrt(curvature * share))) ** 2 / curvature;
+function room(rows: Float32Array, at: number, d: number, curvature: number): number {
+  let left = 1;
+  for (let k = at; k < at + d; k++) left -= curvature * rows[k] ** 2;
+  return Math.max(left, 1e-12);
+}

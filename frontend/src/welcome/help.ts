@@ -16,7 +16,7 @@ export const KEYS: [keys: string, does: string][] = [
   ["Q", "ask what lies where you click"],
   ["X", "show the selection alone"],
   ["A and W", "project it alone, or all again"],
-  ["N, T, D, P, M and I", "names, trails, contours, pictures, markers, training images"],
+  ["N, T, D, P, M and I", "names, trails, contours, thumbnails, markers, training set"],
   ["O", "outline of the map"],
   ["F", "full screen, with title, step and score"],
   ["G", "the same, larger: for a projector"],
@@ -47,8 +47,8 @@ class Help {
     "div",
     { class: "phone-bar", role: "group", "aria-label": "First things to do" },
     barButton("train", "Train", "Train with these settings", () => take("train")),
-    barButton("ask", "Ask", "Ask about an example image", () => take("ask")),
-    barButton("draw", "Draw", "Draw an image of your own", () => take("draw")),
+    barButton("ask", "Ask", "Ask about an example", () => take("ask")),
+    barButton("draw", "Draw", "Draw one of your own", () => take("draw")),
     barButton("settings", "Settings", "Settings of the training", openSettings),
   );
   private items = {

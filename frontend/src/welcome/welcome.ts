@@ -13,7 +13,7 @@ const SENTENCE = [
 const VECTORS = ["Points that lie close together have similar vectors.", "Click one to see its neighbors."];
 const STEPS: Record<Step, [title: string, words: string]> = {
   train: ["Train", "watch it learn"],
-  ask: ["Ask", "click an image"],
+  ask: ["Ask", "click a point"],
   draw: ["Draw", "find what is alike"],
 };
 const TRAIN = ".st-key-train, .st-key-train-top"; // the buttons

@@ -15,9 +15,9 @@ test("who cannot be told from the best shares its place, and who comes after is 
 });
 
 test("leaders are named, ties called ties, and many of them counted", () => {
-  assert.equal(leadersText(["A"], 3), "Leads: A.");
-  assert.equal(leadersText(["A", "B"], 3), "Tie: A, B.");
-  assert.equal(leadersText([..."ABCDE"], 6), "Tie: 5 of 6 runs.");
+  assert.equal(leadersText(["A"], 3), "leads: A.");
+  assert.equal(leadersText(["A", "B"], 3), "tie: A, B.");
+  assert.equal(leadersText([..."ABCDE"], 6), "tie: 5 of 6 runs.");
   assert.equal(leadersText(["A"], 1), "", "alone nobody leads");
   assert.equal(rangeText([0.9, 0.95]), "95 % interval: 0.900 to 0.950");
 });

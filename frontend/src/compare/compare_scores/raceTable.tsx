@@ -13,13 +13,13 @@ import { MOST, useRace } from "./scoreChart.tsx";
 const WITHOUT_INTERVAL = ["nmi", "macro_precision_at_1", "macro_map_at_r"];
 const NAMES = { title: "Run", step: "Step" };
 
-function rangeOf(key: string, value: number | null, n: number | null): Range | null {
-  if (value === null) return null;
+type Cell = string | number | null;
+
+function rangeOf(key: string, value: Cell, n: number | null): Range | null {
+  if (typeof value !== "number") return null;
   const rounded = Number(value.toFixed(3));
   return n === null || WITHOUT_INTERVAL.includes(key) ? [rounded, rounded] : interval(value, n);
 }
-
-type Cell = string | number | null;
 
 const compare = (a: Cell, b: Cell): number =>
   typeof a === "string" ? a.localeCompare(String(b)) : (a ?? -Infinity) - Number(b ?? -Infinity) || 0;
@@ -30,10 +30,11 @@ export function RaceTable({ sides, noun, dark }: CompareProps & Nouns & { dark: 
   const colors = classColors(MOST, dark).map((color) => css(color));
   const rows = sides.map(({ title }, i) => {
     const { n, words } = scoredOn(readings[i], step);
-    const values = Object.fromEntries(scoresAt(readings[i], step).map(({ key, value }) => [key, value]));
-    return { title, color: colors[i], at: stepAt(readings[i], step), n, on: words, values };
+    const values: Record<string, Cell> = { title, step: stepAt(readings[i], step) };
+    for (const { key, value } of scoresAt(readings[i], step)) values[key] = value;
+    return { title, n, on: values.step === null ? "–" : words, values };
   });
-  const measured = rows.filter(({ at }) => at !== null);
+  const measured = rows.filter(({ values }) => values.step !== null);
   if (!measured.length) return null;
   const isLike = measured.every(({ on }) => on === measured[0].on);
   const columns = SCORES.filter(({ key }) => rows.some(({ values }) => values[key] !== null)).map((score) => {
@@ -41,11 +42,8 @@ export function RaceTable({ sides, noun, dark }: CompareProps & Nouns & { dark: 
     return { ...score, ranges, places: isLike ? places(ranges) : [] };
   });
   const column = columns.find(({ key }) => key === sorted.key);
-  const valueOf = (i: number) => {
-    const { title, at, values } = rows[i];
-    return sorted.key === "title" ? title : sorted.key === "step" ? at : values[sorted.key];
-  };
-  const order = rows.map((_, i) => i).sort((i, j) => (sorted.down ? -1 : 1) * compare(valueOf(i), valueOf(j)));
+  const by = (i: number, j: number) => compare(rows[i].values[sorted.key], rows[j].values[sorted.key]);
+  const order = rows.map((_, i) => i).sort((i, j) => (sorted.down ? by(j, i) : by(i, j)));
   const leaders = column ? order.filter((i) => column.places[i] === 1).map((i) => rows[i].title) : [];
   const head = (key: string, label: string) => (
     <th scope="col" aria-sort={sorted.key === key ? (sorted.down ? "descending" : "ascending") : undefined}>
@@ -73,12 +71,12 @@ export function RaceTable({ sides, noun, dark }: CompareProps & Nouns & { dark: 
           <tbody>
             {order.map((i) => (
               <tr key={i}>
-                <th scope="row" style={{ "--chip": rows[i].color }} children={rows[i].title} />
-                <td>{rows[i].at === null ? "–" : grouped(rows[i].at)}</td>
-                <td>{rows[i].at === null ? "–" : rows[i].on}</td>
+                <th scope="row" style={{ "--chip": colors[i] }} children={rows[i].title} />
+                <td>{grouped(Number(rows[i].values.step))}</td>
+                <td>{rows[i].on}</td>
                 {columns.map(({ key, ranges, places }) => (
                   <td class={places[i] === 1 ? "best" : ""} title={ranges[i] ? rangeText(ranges[i]) : undefined}>
-                    {rows[i].values[key]?.toFixed(3) ?? "–"}
+                    {ranges[i] ? Number(rows[i].values[key]).toFixed(3) : "–"}
                   </td>
                 ))}
               </tr>
@@ -88,7 +86,7 @@ export function RaceTable({ sides, noun, dark }: CompareProps & Nouns & { dark: 
       </div>
       <p class="quiet" role="status">
         {column &&
-          `${column.label}: ${isLike ? leadersText(leaders, rows.length) : "not the same images, so none is called the best."} `}
+          `By ${column.label} ${isLike ? leadersText(leaders, rows.length) : "none is called the best: the runs were measured on others."} `}
         Bold: the best of a column and what ties with it: values whose 95 % intervals overlap, or of NMI and means over
         classes, which have none, alike to three digits. Each run is one training: another seed may give another order.
       </p>

@@ -9,7 +9,7 @@ const DEBOUNCE_MS = 900; // milliseconds between two announcements; the last one
 export const HELP =
   "Arrow keys move from point to point, O opens an outline of classes, points and neighbors, Escape clears, Space plays, Home fits the map, plus and minus zoom, " +
   "comma and period step through the frames, L and B select with a lasso or a box, Q asks what lies where one clicks, " +
-  "T shows trails, D contours of where points are dense, P pictures wherever there is room, X the selected points " +
+  "T shows trails, D contours of where points are dense, P thumbnails wherever there is room, X the selected points " +
   "alone, I adds the training set, then shows them alone, Control Z undoes a choice, F fills the screen.";
 
 /** One sentence on what the map shows. */

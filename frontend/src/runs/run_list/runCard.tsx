@@ -129,7 +129,7 @@ export const RunCard = memo(({ card, theme, acts }: Props) => {
         )}
         <p
           class="scores"
-          title={card.tested ? `On ${grouped(card.tested)} test images, each against all others` : undefined}
+          title={card.tested ? `On ${grouped(card.tested)} of the test set, each against all others` : undefined}
         >
           {Object.entries(card.scores).map(([key, value]) => (
             <span>

@@ -15,6 +15,7 @@ import { FrameEditor } from "./frameEditor.tsx";
 import { frameParameter } from "./frameGeometry.ts";
 import { DrawingQuestion, PictureQuestion } from "./questions.ts";
 
+const isOfFiles = (name: string) => name === "Upload" || name === "Camera";
 const TABS = ["Selected", "Draw", "Upload", "Camera"] as const;
 export type Tab = (typeof TABS)[number];
 
@@ -159,7 +160,7 @@ export class QueryPanel {
       this.node,
       <>
         <div class="tabs" role="tablist" aria-label="Inspect" onKeyDown={(event) => this.onKey(event)}>
-          {TABS.filter((name) => name !== "Camera" || hasCamera()).map((name) => (
+          {this.tabs.map((name) => (
             <button
               role="tab"
               aria-selected={name === tab}
@@ -244,17 +245,23 @@ export class QueryPanel {
     void (tab === "Upload" ? questions.upload : questions.camera).send(this.source, file, name);
   }
 
+  /** Of points of the plane there are no files. */
+  private get tabs() {
+    return TABS.filter((name) => (this.source?.point ? !isOfFiles(name) : name !== "Camera" || hasCamera()));
+  }
+
   private take(event: Event, data: DataTransfer | null): void {
     const files = [...(data?.files ?? [])];
     if (this.source && this.several(files)) return event.preventDefault();
     const file = files.find(({ type }) => type.startsWith("image/")) ?? (event.type === "drop" ? files[0] : undefined);
-    if (!file || !this.source) return;
+    if (!file || !this.source || this.source.point) return;
     event.preventDefault();
     this.send("Upload", file, event.type === "paste" ? "The pasted picture" : file.name);
   }
 
   private onDragOver(event: DragEvent): void {
-    if (!this.source || !event.dataTransfer?.types.includes("Files") || !isFree(event)) return this.say("");
+    if (!this.source || this.source.point || !event.dataTransfer?.types.includes("Files") || !isFree(event))
+      return this.say("");
     event.preventDefault(); // a file may be dropped here
     event.dataTransfer.dropEffect = "copy";
     this.say("Drop the picture to find its neighbors");
