@@ -62,9 +62,9 @@ export function ClassRace({ url, named, dark }: { url: string; named: boolean; d
               </tr>
             </thead>
             <tbody>
-              {order.map((i) => (
+              {order.map((i, rank) => (
                 <tr key={racers[i].run} class={place[i] === 1 ? "best" : ""}>
-                  <td>{`${place[i]}.`}</td>
+                  <td>{place[i] === 1 ? "1." : `${rank + 1}.`}</td>
                   <td class="chip" style={{ "--chip": colors[i] }} children={racers[i].settings.join(" · ")} />
                   <td>{named ? racers[i].by.join(", ") : racers[i].by.length}</td>
                   <td title={rangeText(ranges[i])}>{scores[i].toFixed(3)}</td>

@@ -83,7 +83,7 @@ export function geodesic(a: readonly number[], b: readonly number[], radius: num
     from.map((v) => -v),
     b.map((v) => v / radius),
   );
-  const length = Math.hypot(...away);
+  const length = Math.sqrt(dot(away, away));
   const end = Math.atanh(Math.min(length, 1 - 1e-12));
   return Array.from({ length: GEODESIC_STEPS + 1 }, (_, i) => {
     const share = length ? Math.tanh((i / GEODESIC_STEPS) * end) / length : 0;
@@ -94,9 +94,10 @@ export function geodesic(a: readonly number[], b: readonly number[], radius: num
   });
 }
 
+const dot = (u: number[], v: number[]): number => u.reduce((sum, value, axis) => sum + value * v[axis], 0);
+
 /** a ⊕ x of two points of the unit ball (Ungar 2008). */
 function moebius(a: number[], x: number[]): number[] {
-  const dot = (u: number[], v: number[]) => u.reduce((sum, value, axis) => sum + value * v[axis], 0);
   const [along, own, other] = [dot(a, x), dot(a, a), dot(x, x)];
   const [left, right, whole] = [1 + 2 * along + other, 1 - own, 1 + 2 * along + own * other];
   return a.map((v, axis) => (left * v + right * x[axis]) / whole);
