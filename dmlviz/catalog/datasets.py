@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_spec import DatasetSpec
-from dmlviz.catalog.parameters import Catalog, Spec, brief, parse_literal, specs
+from dmlviz.catalog.parameters import Catalog, Spec, brief, describe_unknown, parse_literal, specs
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.storage.paths import data_root
 from dmlviz.storage.run_schema.descriptions import DATASET
@@ -96,7 +96,10 @@ class Datasets(Catalog[DatasetSpec]):
 
     def __getitem__(self, name: str) -> DatasetSpec:
         if not custom_datasets.is_custom(name):
-            return super().__getitem__(name)
+            if super().__contains__(name):
+                return super().__getitem__(name)
+            titles = {(spec.title if custom_datasets.is_custom(own) else own): spec.title for own, spec in self.items()}
+            raise UnknownNameError(describe_unknown(self.noun, name, titles))
         spec = self._look(name)
         if spec is None:
             raise UnknownNameError(f"The data set {name} is not on this machine: add it with dmlviz data add.")

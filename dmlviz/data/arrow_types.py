@@ -136,8 +136,9 @@ def _plain(column: "pyarrow.ChunkedArray") -> "pyarrow.ChunkedArray":
     if types.is_run_end_encoded(kind):
         return _plain(compute.run_end_decode(column))
     if types.is_dictionary(kind) and not (types.is_string(kind.value_type) or types.is_large_string(kind.value_type)):
-        whole = [part.dictionary.take(part.indices) for part in column.chunks]
-        return _plain(pyarrow.chunked_array(whole, kind.value_type))
+        entries = [_plain(pyarrow.chunked_array([part.dictionary])).combine_chunks() for part in column.chunks]
+        whole = [values.take(part.indices) for values, part in zip(entries, column.chunks, strict=True)]
+        return pyarrow.chunked_array(whole) if whole else _plain(pyarrow.chunked_array([], kind.value_type))
     if str(kind) in ("string_view", "binary_view"):
         return column.cast(pyarrow.large_string() if str(kind) == "string_view" else pyarrow.large_binary())
     if str(kind).startswith(("list_view", "large_list_view")):

@@ -66,7 +66,7 @@ def clean_columns(table: "pyarrow.Table") -> tuple["pyarrow.Table", list[str], l
     left_out, cut, seconds = [], [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
         kind = value_type(column.type)
-        short = base = one_line(name, MAX_NAME) or "column"
+        short = base = one_line(name, MAX_NAME) or "index"
         number = 2
         while short in arrays:
             short, number = f"{base} {number}", number + 1

@@ -272,16 +272,23 @@ def _label_of_pixels(rows: Sequence[Sequence[str]]) -> int | None:
 
 
 def _check_one_header(name: str, body: Sequence[Sequence[str]]) -> None:
-    """Raise UserError where a second row tells equal names above numbers apart, as pandas writes two levels of them."""
+    """Raise UserError where the first row of data is a second row of names, as pandas writes two levels of them.
+
+    It tells equal names above numbers apart, or is empty where all rows below it are named.
+    """
     names = Counter(cell.strip() for cell in body[0])
+    second, *below = [row for row in body[1:] if len(row) == len(body[0])] or [[]]
     equal = [i for i, cell in enumerate(body[0]) if cell.strip() and names[cell.strip()] > 1]
-    second, *below = [[row[i] for i in equal] for row in body[1:] if len(row) == len(body[0])] or [[]]
-    if not equal or len(set(second)) < len(equal) or any(_kind(cell) != "number" for row in below for cell in row):
-        return
-    if below and _is_header(second, below) is not None:
+    filled = [i for i, cell in enumerate(second) if cell.strip()]
+    index = bool(second) and not body[0][0].strip() and not second[0].strip() and all(row[0].strip() for row in below)
+    told = [second[i] for i in equal] if second else []
+    differ = equal and len({*told}) == len(equal) and all(_kind(row[i]) == "number" for row in below for i in equal)
+    words = differ and _is_header(told, [[row[i] for i in equal] for row in below]) is not None
+    if below and len(filled) > 1 and (index or words):
+        one, other = equal[:2] if words else filled[:2]
         raise UserError(
-            f"A table has one row of names; {name} has two, which begin {body[0][equal[0]]}, {body[0][equal[1]]} and "
-            f"{second[0]}, {second[1]}: join them, as {body[0][equal[0]]}_{second[0]}."
+            f"A table has one row of names; {name} has two, which begin {body[0][one]}, {body[0][other]} and "
+            f"{second[one]}, {second[other]}: join them, as {body[0][one]}_{second[one]}."
         )
 
 

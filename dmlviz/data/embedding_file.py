@@ -27,7 +27,7 @@ from dmlviz.data.table_limits import check_finite, check_size
 from dmlviz.data.vector_columns import VECTOR_KEYS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.ops.precision import narrowed, to_numbers
-from dmlviz.storage.arrays import NUMBERS, array_names, read_array, read_arrays
+from dmlviz.storage.arrays import NUMBERS, array_shapes, read_array, read_arrays
 from dmlviz.storage.text import one_line, plain_name
 
 if TYPE_CHECKING:
@@ -271,25 +271,32 @@ def _npy(path: Path, camera: str | None = None) -> EmbeddingTable:
 
 def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
     try:
-        array_keys = array_names(path)
+        shapes = array_shapes(path)
+        array_keys = list(shapes)
         names = {name.lower(): name for name in array_keys}
-        vectors = next((names[name] for name in VECTOR_KEYS if name in names), None)
+        only = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
+        vectors = next((names[name] for name in VECTOR_KEYS if name in names), only[0] if len(only) == 1 else None)
         if vectors is None and "indptr" in names:
             raise UserError(f"Vectors are an n × d array; {path.name} holds a sparse matrix: save its toarray().")
         if vectors is None:
             raise UserError(
-                f"An npz file has an array called vectors; {path.name} has {', '.join(array_keys) or 'no array'}: "
-                "rename one."
+                f"An npz file has one array of n × d numbers, or one called vectors; {path.name} has "
+                f"{', '.join(f'{name} {shape}' for name, shape in shapes.items()) or 'no array'}: rename one."
             )
         labels = next((names[name] for name in LABEL_KEYS if name in names), None)
+        rows = ((shapes[vectors][:1]), (*shapes[vectors][:1], 1))
+        column = [name for name, shape in shapes.items() if labels is None and shape in rows and name != camera]
+        labels = column[0] if len(column) == 1 else labels
         if camera is not None and camera not in array_keys:
             raise _no_camera(path.name, camera, array_keys)
         keys = [name for name in (vectors, labels, camera) if name is not None]
         arrays = read_arrays(path, ANY, keys, lambda shape: check_size(path.name, *(*shape, 1, 1)[:2]))
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
+    if column and labels is not None and len(np.unique(arrays[labels])) > max(1, shapes[vectors][0] // 2):
+        labels = None  # as names of files
     label_array, cameras = (None if name is None else arrays[name] for name in (labels, camera))
-    others = tuple(name for name in array_keys if name not in keys)
+    others = tuple(name for name in array_keys if name not in (vectors, labels, camera))
     note = _array_note(arrays[vectors], f"array {vectors} of {path.name}")
     return EmbeddingTable(arrays[vectors], label_array, cameras, None, (), note, f"array {labels}", others)
 

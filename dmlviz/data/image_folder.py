@@ -271,8 +271,13 @@ def _test_images(
     test = np.zeros(len(labels), bool)
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)  # sorted by content hash, so as good as random
-        test[members[: max(1, round(TEST_SHARE * len(members)))]] = True
+        test[members[: test_count(len(members))]] = True
     return test, kept, notes
+
+
+def test_count(images: int) -> int:
+    """Return how many images of a class are for testing: a fifth, but two of four or more, as a score compares two."""
+    return max(1 + (images >= MIN_TRAINING + 2), round(TEST_SHARE * images))
 
 
 def _title(path: Path) -> str:

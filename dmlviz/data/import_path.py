@@ -21,7 +21,7 @@ from dmlviz.data.import_report import ImportedDataset
 from dmlviz.data.picture_list import find_picture_list
 from dmlviz.data.picture_table import import_picture_table, read_pictures
 from dmlviz.data.points import import_points
-from dmlviz.data.raw_files import import_pixel_tables, import_raw_files, pixel_tables, siblings
+from dmlviz.data.raw_files import import_arrays, import_pixel_tables, import_raw_files, pixel_tables, siblings
 from dmlviz.data.table_file import Choice, find_columns, prepare_table
 from dmlviz.data.table_folder import find_projector_files, find_tables, read_tables, unpack_tables
 from dmlviz.errors import UserError
@@ -68,8 +68,10 @@ def import_path(
             f"Files of MATLAB are not read; got {path.name}: of EMNIST, bring those of its gzip.zip "
             "(emnist-letters-train-images-idx3-ubyte.gz …); of other data, arrays saved by numpy.savez."
         )
-    raw = import_raw_files(siblings(path), place.resolve().name, title, follow_paths) or import_pixel_tables(
-        pixel_tables(path), path.name, title
+    raw = (
+        import_raw_files(siblings(path), place.resolve().name, title, follow_paths)
+        or import_pixel_tables(pixel_tables(path), path.name, title)
+        or import_arrays(path, title)
     )
     if raw is not None:
         return raw

@@ -206,9 +206,12 @@ def class_counts(names: Sequence[str], parts: Mapping[str, np.ndarray]) -> list[
 def import_warnings(classes: Sequence[ImportedClass]) -> list[str]:
     """Return warnings about classes too small to train on well."""
     fewest = min(classes, key=lambda entry: entry["train"])
+    alone = all(entry["test"] < 2 for entry in classes)
+    warnings = ["No class has two pictures to test on, so there will be no scores: bring four of a class."] * alone
     if fewest["train"] >= FEW_IMAGES:
-        return []
+        return warnings
     return [
+        *warnings,
         f"{fewest['name']} has only {fewest['train']} pictures to train on, so a balanced batch takes no more than "
-        "that of any class: more pictures would teach the net more."
+        "that of any class: more pictures would teach the net more.",
     ]

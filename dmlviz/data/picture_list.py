@@ -65,7 +65,8 @@ def find_picture_list(path: Path, choice: Choice) -> "tuple[pyarrow.Table, Found
         notes.append(f"Pictures that no row names are left out: {len(pictures) - len({*named} - {None}):,}.")
     others = ", ".join([entry.name for entry in entries if entry.name not in alike][:8])
     notes += [f"Tables that are not read: {others}."] if others else []
-    splits = [split_name(" ".join((one or "").split("/")[:-1])) for one in named]
+    own = [split_name(file.rpartition("/")[2]) for file, rows in alike.items() for _ in range(rows.num_rows)]
+    splits = [split_name(" ".join((one or "").split("/")[:-1])) or part for one, part in zip(named, own, strict=True)]
     if {*splits} - {""} == {"train", "test"} and SPLIT not in table.column_names:
         table = table.append_column(SPLIT, pyarrow.array([one or "train" for one in splits]))
     return table, roles, notes

@@ -20,10 +20,10 @@ from dmlviz.data.image_folder import (
     LEAST_SIDE,
     MIN_TRAINING,
     MOST_SIDE,
-    TEST_SHARE,
     Color,
     LeftOut,
     check_pixels,
+    test_count,
 )
 from dmlviz.data.image_ops import READABLE, decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
@@ -270,7 +270,7 @@ def _test_rows(table: "pyarrow.Table", labels: np.ndarray, rows: np.ndarray) -> 
     order = order[np.argsort(labels[order], kind="stable")]
     starts = np.searchsorted(labels[order], np.arange(labels.max() + 2))
     for start, end in pairwise(starts):
-        test[order[start : start + max(1, round(TEST_SHARE * (end - start)))]] = end - start > MIN_TRAINING
+        test[order[start : start + test_count(end - start)]] = end - start > MIN_TRAINING
     return test, "A fifth of each class is set aside for testing, chosen at random."
 
 

@@ -18,16 +18,17 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_sources import SOURCES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import idx
-from dmlviz.data.class_names import natural_order
+from dmlviz.data.class_names import label_text, natural_order
 from dmlviz.data.file_source import Entry
 from dmlviz.data.import_report import ImportedDataset, ImportReport, class_counts, declaration, import_warnings
 from dmlviz.data.known_content import Key, idx_bytes, is_keras, name_of, read_keras
 from dmlviz.errors import DamagedFileError, UserError
-from dmlviz.storage.arrays import read_arrays
+from dmlviz.storage.arrays import array_shapes, read_arrays
 from dmlviz.storage.files import atomic_write, ensure_dir
 
 _MAPPING = re.compile(r".*mapping\.txt", re.IGNORECASE)  # of EMNIST: lines of a label and the code of its letter
 _CSV = re.compile(r"[\w. -]*?(train|test)[\w. -]*\.csv(\.gz)?", re.IGNORECASE)
+_PIXEL_NAME = re.compile(r"(pixel|pix|px)[\W_]?\d+|\d+x\d+", re.IGNORECASE)
 _HINT = "Bring the whole file again."
 MAX_KERAS_BYTES = 1_000_000_000
 
@@ -57,8 +58,9 @@ def belong_together(names: Sequence[str]) -> bool:
 
 def siblings(path: Path) -> list[Entry]:
     """Return the files in a folder, or beside a file of MNIST or of a relative, that are such; else none."""
-    if path.is_file() and idx.parse_name(path.name) is None:
-        is_one = path.suffix.lower() == ".npz" and is_keras(path)
+    is_npz = path.suffix.lower() == ".npz"
+    if path.is_file() and (idx.parse_name(path.name) is None or (is_npz and len(array_shapes(path)) > 1)):
+        is_one = is_npz and is_keras(path)
         return [Entry((path.name,), path.stat().st_size, path.read_bytes)] if is_one else []
     paths = [one for one in sorted((path if path.is_dir() else path.parent).glob("*")) if one.is_file()]
     if not any(idx.parse_name(one.name) for one in paths):
@@ -68,13 +70,14 @@ def siblings(path: Path) -> list[Entry]:
 
 
 def pixel_tables(path: Path) -> list[Path]:
-    """Return a CSV file called train or test with the one beside it called test or train; none for any other file."""
+    """Return a CSV file, and of one called train or test that beside it called test or train; else none."""
     match = _CSV.fullmatch(path.name)
-    if match is None:
-        return []
-    part = {"train": "test", "test": "train"}[match[1].lower()]
-    other = path.with_name(path.name[: match.start(1)] + part + path.name[match.end(1) :])
-    return [path, other] if other.is_file() else []
+    if match is not None:
+        part = {"train": "test", "test": "train"}[match[1].lower()]
+        other = path.with_name(path.name[: match.start(1)] + part + path.name[match.end(1) :])
+        if other.is_file():
+            return [path, other]
+    return [path] if path.is_file() and path.name.lower().endswith((".csv", ".csv.gz")) else []
 
 
 def import_raw_files(files: Iterable[Entry], place: str, title: str, is_trusted: bool) -> ImportedDataset | None:
@@ -104,7 +107,10 @@ def import_raw_files(files: Iterable[Entry], place: str, title: str, is_trusted:
         return _from_keras(archives, place, title)
     if len(groups) > 1:
         names = ", ".join("/".join(filter(None, group)) or "train-images …" for group in sorted(groups)[:3])
-        raise UserError(f"One data set is added at a time; {place} has the files of {len(groups)}: {names}.")
+        raise UserError(
+            f"One data set is added at a time; {place} has the files of {len(groups)}: {names}. Put those of one into "
+            "a folder of its own."
+        )
     [(group, entries)] = groups.items()
     missing = {(part, kind) for part, _ in entries for kind in ("images", "labels")} - set(entries)
     if missing or ("train", "images") not in entries:
@@ -149,22 +155,28 @@ def _from_keras(archives: Sequence[Entry], place: str, title: str) -> ImportedDa
 def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> ImportedDataset | None:
     """Read CSV files called train and test with a label and all pixels of a square a row, as Kaggle has MNIST.
 
-    A row of names may be missing, as of EMNIST. Returns None if they are none, or if one has no labels.
+    A row of names may be missing, as of EMNIST. One file alone is read if its names say that they are of pixels.
+    Returns None if they are none; one without labels, as Kaggle's test.csv, is left out.
     """
     from pyarrow import ArrowException, csv
 
     arrays: dict[Key, np.ndarray] = {}
+    heads = {}
     for path in paths:
-        match = _CSV.fullmatch(path.name)
-        if match is None:
-            return None
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            head = file.readline(100_000).decode(errors="replace").strip().replace('"', "").split(",")
+            heads[path] = file.readline(100_000).decode(errors="replace").strip().replace('"', "").split(",")
+    files = [path for path in paths if not all(map(_PIXEL_NAME.fullmatch, heads[path]))]
+    for path in files:
+        match, head = _CSV.fullmatch(path.name), heads[path]
         side = round(max(len(head) - 1, 0) ** 0.5)
         is_named = not all(value.isdecimal() for value in head)
-        if side < 8 or side * side != len(head) - 1 or (is_named and head[0].lower() != "label"):
+        label = next((end for end in (0, -1) if head[end].lower() == "label"), None) if is_named else 0
+        if side < 8 or side * side != len(head) - 1 or label is None:
             return None
-        if (match[1].lower(), "images") in arrays:
+        if match is None if len(files) > 1 else sum(map(bool, map(_PIXEL_NAME.fullmatch, head))) < side * side:
+            return None
+        part = match[1].lower() if match is not None and len(files) > 1 else "train"
+        if (part, "images") in arrays:
             raise UserError(f"One data set is added at a time; {place} has {len(paths)} files of images: name one.")
         try:
             options = csv.ReadOptions(autogenerate_column_names=not is_named)
@@ -173,12 +185,50 @@ def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> Import
             return None
         if any(column.dtype.kind not in "iu" or column.min() < 0 or column.max() > 255 for column in columns):
             return None
-        part, rows = match[1].lower(), np.ascontiguousarray(np.stack(columns, dtype=np.uint8, casting="unsafe").T)
-        arrays[part, "labels"], arrays[part, "images"] = rows[:, 0], rows[:, 1:].reshape(-1, side, side)
-    if {part for part, _ in arrays} != {"train", "test"}:
+        arrays[part, "labels"] = columns.pop(label)
+        rows = np.ascontiguousarray(np.stack(columns, dtype=np.uint8, casting="unsafe").T)
+        arrays[part, "images"] = rows.reshape(-1, side, side)
+    if not arrays or (len(files) > 1 and {part for part, _ in arrays} != {"train", "test"}):
         return None
     names = next((path.read_bytes() for path in paths[0].parent.glob("*mapping.txt")), b"")
-    return _dataset(arrays, "", f"{place} {title} {paths[0].name}".lower(), title or place, _class_names(names))
+    words = f"{place} {title} {files[0].name}".lower()
+    dataset = _dataset(arrays, "", words, title or place, _class_names(names))
+    dataset.report["notes"] += [f"{path.name} is left out: it has no labels." for path in paths if path not in files]
+    return dataset
+
+
+def import_arrays(path: Path, title: str) -> ImportedDataset | None:
+    """Read an npz file with an array of square images, their labels, and no vectors; None for any other file.
+
+    Raises:
+        UserError: For images that are not numbers from 0 to 255, or from 0 to 1.
+    """
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return None
+    try:
+        shapes = array_shapes(path)
+        pictures = [name for name, shape in shapes.items() if len(shape) > 2]
+        rows = [shape for name in pictures for shape in (shapes[name][:1], (*shapes[name][:1], 1))]
+        labels = [name for name, shape in shapes.items() if shape in rows]
+        if len(pictures) != 1 or len(labels) != 1 or len(shapes) != 2:
+            return None
+        arrays = read_arrays(path)
+    except DamagedFileError as error:
+        raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
+    images, (values, ids) = arrays[pictures[0]], np.unique(arrays[labels[0]].ravel(), return_inverse=True)
+    if images.ndim == 4 and images.shape[1] in (1, 3):  # as PyTorch has them
+        images = np.moveaxis(images, 1, 3)
+    images = images[..., 0] if images.shape[3:] == (1,) else images
+    low, high = (float(images.min()), float(images.max())) if images.size else (0.0, 0.0)
+    if not (low >= 0 and high <= 255):
+        raise UserError(
+            f"Pixels are 0 to 255, or 0 to 1; {pictures[0]} of {path.name} has {low:g} to {high:g}: undo what "
+            "normalizes them."
+        )
+    is_share = images.dtype.kind == "f" and high <= 1
+    pixels = np.rint(images * (255 if is_share else 1)).astype(np.uint8)
+    names = {str(number): label_text(value) for number, value in enumerate(values.tolist())}
+    return _dataset({("train", "images"): pixels, ("train", "labels"): ids}, "", "", title or path.stem, names)
 
 
 def _class_names(mapping: bytes) -> dict[str, str]:
@@ -253,8 +303,7 @@ def _dataset(
         sides = " × ".join(map(str, images["train"].shape[1:3]))
         notes.insert(
             0,
-            f"Images of {sides} pixels in {len(classes)} classes, in files as those of MNIST: it is neither MNIST nor "
-            "Fashion-MNIST.",
+            f"Images of {sides} pixels in {len(classes)} classes; they are neither MNIST nor Fashion-MNIST.",
         )
     if "test" not in images:
         test = np.zeros(len(labels["train"]), bool)

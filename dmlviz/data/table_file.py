@@ -15,13 +15,12 @@ from dmlviz.data.csv_file import read_csv_file, read_lines
 from dmlviz.data.hugging_face import with_class_names
 from dmlviz.data.json_file import read_json_file
 from dmlviz.data.table_limits import MAX_TABLE_BYTES, check_finite, check_size, too_large
-from dmlviz.data.text_columns import is_number, typed_columns
+from dmlviz.data.text_columns import is_date, is_number, typed_columns
 from dmlviz.data.text_vectors import parse_text_vectors, read_arff, read_svmlight, word_vectors
 from dmlviz.data.vector_columns import (
     coordinates,
     counted,
     is_list,
-    is_row_number,
     list_column,
     longest_series,
     numeric_vector,
@@ -43,6 +42,7 @@ SUFFIXES = (
 LABEL_KEYS = ("label", "labels", "class", "classes", "target", "targets", "y")
 PICTURE_KEYS = ("image", "picture", "img", "image_path", "path", "file", "file_name", "filename", "image_name")
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".heic", ".heif", ".avif")
+TRUTH = {"true", "false"}
 METADATA = "metadata.tsv"  # labels and more, as the Embedding Projector takes them
 LARGE_FILES = b"version https://git-lfs"  # how a file begins that Git has not fetched
 
@@ -179,7 +179,7 @@ def find_columns(table: "pyarrow.Table", name: str, choice: Choice | None = None
     vector = chosen_vector or _vector(table, free, name, pictures=image is not None)
     if label is None:
         label = _recurring_text(table, [column for column in free if column not in vector])
-    used = {image, label, *(column for column in free if not column and is_row_number(table, column))}
+    used = {image, label, *(column for column in free if not column and _is_nothing_or_whole(table.column(column)))}
     if chosen_vector or len(vector) == 1 or counted(vector) == list(vector) or len(vector) > MAX_COLUMNS:
         used |= set(vector)  # otherwise each has a name of its own, and is worth a look
     others = tuple(column for column in table.column_names if column not in used)
@@ -375,9 +375,19 @@ def _holds_words(column: "pyarrow.ChunkedArray") -> bool:
     return bool(texts) and not all(map(is_number, texts))
 
 
+def _is_nothing_or_whole(column: "pyarrow.ChunkedArray") -> bool:
+    from pyarrow import types
+
+    return column.null_count == len(column) or (types.is_integer(column.type) and not column.null_count)
+
+
 def _recurring_text(table: "pyarrow.Table", columns: list[str]) -> str | None:
-    texts = [column for column in columns if is_text(table.column(column))]
-    if len(texts) != 1 or len(table.column(texts[0]).drop_null().unique()) > max(1, table.num_rows // 2):
+    """Return the only column of texts that can be classes: of words that recur, no dates; truth values if need be."""
+    values = {one: set(table[one].unique().to_pylist()) - {None, ""} for one in columns if is_text(table[one])}
+    words = {column: found for column, found in values.items() if found and not all(map(is_date, found))}
+    several = [one for one, found in words.items() if len(found) > 1 and not {*map(str.lower, found)} <= TRUTH]
+    texts = several or list(words)
+    if len(texts) != 1 or len(words[texts[0]]) > max(1, table.num_rows // 2):
         return None
     return texts[0]
 

@@ -38,6 +38,11 @@ def is_number(text: str) -> bool:
     return _IS_NUMBER.match(text) is not None
 
 
+def is_date(text: str) -> bool:
+    """Return whether a text is a date, or begins with one."""
+    return re.match(_DATE, text) is not None
+
+
 def plain_numbers(text: str) -> str:
     """Return a text of numbers as `float` reads them: with hyphens as minus signs, and e before exponents."""
     text = text if text.isascii() else re.sub(f"[{_MINUS}]", "-", text)

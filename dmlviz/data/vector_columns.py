@@ -19,6 +19,7 @@ _PIXEL = re.compile(r"(?:|pixel|pix|px|p|row|r)[\W_]?(\d{1,5})[\W_]?(?:x|_|,|-|c
 _AXIS = re.compile(r"(|.*[\W_])([xyz])", re.IGNORECASE)
 _LONGITUDE, _LATITUDE = ("longitude", "long", "lon", "lng"), ("latitude", "lat")
 _ROW_NUMBERS = re.compile(r"|unnamed: 0|__index_level_0__|index|row|idx|(?i:(.*[\W_])?id)|.*[a-z]I[dD]")
+_TIME = re.compile(r"(.*[\W_])?(date|time|datetime|timestamp|(created|updated)([\W_]?at)?)", re.IGNORECASE)
 _NEIGHBORS = ("neighbor_", "distance_")  # series in an exported table of a run
 
 
@@ -74,7 +75,7 @@ def numeric_vector(table: "pyarrow.Table", free: Sequence[str], name: str, pictu
         _check_whole(table, series, free, name)
     if len(longest) > 1 or pictures:
         return tuple(longest) if len(longest) > 1 else ()
-    return tuple(column for column in numeric if not is_row_number(table, column))
+    return tuple(column for column in numeric if not is_row_number(table, column) and not _is_time(table, column))
 
 
 def _check_whole(table: "pyarrow.Table", series: Series, free: Sequence[str], name: str) -> None:
@@ -159,6 +160,15 @@ def is_row_number(table: "pyarrow.Table", column: str) -> bool:
         return False
     numbers = values.to_numpy()
     return bool(numbers[0] in (0, 1) and (np.diff(numbers) == 1).all())
+
+
+def _is_time(table: "pyarrow.Table", column: str) -> bool:
+    """Return whether a column holds times as pandas writes them in JSON: seconds, or parts of them, since 1970."""
+    from pyarrow import compute, types
+
+    values, least = table.column(column), 100_000_000
+    whole = types.is_integer(values.type) and values.null_count < len(values)
+    return _TIME.fullmatch(column) is not None and whole and compute.min(values).as_py() > least
 
 
 def is_list(column: "pyarrow.ChunkedArray") -> bool:

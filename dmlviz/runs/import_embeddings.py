@@ -38,8 +38,14 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: 
 
     Returns:
         The finished run.
+
+    Raises:
+        UserError: For embeddings that no map can show.
     """
     from dmlviz import metrics
+    from dmlviz.projection.validation import check_embeddings
+
+    check_embeddings(vectors.embeddings)
 
     n, d = vectors.embeddings.shape
     spec = dataset_spec(vectors, title)

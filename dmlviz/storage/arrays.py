@@ -91,6 +91,16 @@ def array_names(path: Path) -> list[str]:
         return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
+def array_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays in an npz file, by name."""
+    with reading(path), open_regular(path) as file, zipfile.ZipFile(file) as archive:
+        shapes = {}
+        for name in archive.namelist():
+            with archive.open(name) as part:
+                shapes[name.removesuffix(".npy")] = _header(part)[0]
+        return shapes
+
+
 def read_arrays(
     path: Path,
     kinds: str = f"{NUMBERS}U",

@@ -141,6 +141,8 @@ def test_what_programs_write_is_read_with_its_vectors_and_labels(tmp_path, write
     assert names == (["no label"] * N if labels is None else [labels[i % 3] for i in range(N)])
     assert f"({N} rows; choose others with --vector)" in " ".join(imported.notes)
     assert imported.columns.column_names in ([], ["index"], ["column 1"], ["id"])
+    if "texts as index" in writer:
+        assert imported.columns["index"].to_pylist() == [f"w {i}" for i in range(N)]
 
 
 @pytest.mark.parametrize("writer", BARE)
@@ -294,3 +296,28 @@ def test_texts_that_look_like_vectors_take_linear_time(tmp_path):
     cell = "[" + "1.5, " * 20_000
     with pytest.raises(UserError, match=r"emb of t\.csv .* in row 1 is cut off, after 32,767"):
         read(tmp_path, "emb,label\n" + f'"{cell}",a\n"{cell}",b\n')
+
+
+@pytest.mark.parametrize("names", [[("u", 0), ("u", 1), ("v", 0)], [("u", "a"), ("v", "b"), ("w", "c")]])
+@pytest.mark.parametrize("index", [None, "row"])
+def test_two_levels_of_names_are_refused_and_never_read_as_a_row(tmp_path, names, index):
+    table = pd.DataFrame(VECTORS, columns=pd.MultiIndex.from_tuples(names)).rename_axis(index)
+    table["label", ""] = LABELS["words"][0]
+    with pytest.raises(UserError, match=f"has two, which begin u, . and {names[0][1]}, {names[1][1]}: join them"):
+        read(tmp_path, table.to_csv())
+
+
+def test_a_label_and_named_pixels_are_pictures_in_one_file_too(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (N, 64))
+    for names in ([f"pixel{i}" for i in range(64)], [f"{i}x{j}" for i in range(8) for j in range(8)]):
+        table = pd.DataFrame(pixels, columns=names)
+        table.to_csv(tmp_path / "digits_test.csv", index=False)
+        for at in (0, 64):
+            given = table.copy()
+            given.insert(at, "label", np.arange(N) % 3)
+            given.to_csv(tmp_path / "digits_train.csv", index=False)
+            imported = import_path(tmp_path / "digits_train.csv")
+            assert sorted(map(len, (imported.parts["train_images"], imported.parts["test_images"]))) == [26, 104]
+            assert "digits_test.csv is left out: it has no labels." in imported.report["notes"]
+            first = imported.parts["train_images"][0].ravel()
+            assert (pixels == first).all(1).any()

@@ -9,6 +9,7 @@ from pyarrow import csv, parquet
 
 from dmlviz.config import TrainConfig
 from dmlviz.data.embedding_file import read_embeddings
+from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
 
 VECTORS = np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32)
@@ -129,3 +130,37 @@ def test_embeddings_cannot_be_trained_on(tmp_path):
     with pytest.raises(UserError, match="cannot be trained on"):
         TrainConfig(dataset=declared.name)
     assert TrainConfig(dataset=declared.name, steps=0).steps == 0
+
+
+@pytest.mark.parametrize(
+    "names", [("arr_0", "arr_1"), ("data", "target"), ("train_embeddings", "train_labels"), ("f", "id")]
+)
+def test_arrays_of_any_name_are_told_by_their_shapes(tmp_path, names):
+    np.savez(tmp_path / "v.npz", **dict(zip(names, (VECTORS, NAMES), strict=True)))
+    read = import_path(tmp_path / "v.npz")
+    np.testing.assert_array_equal(read.embeddings, VECTORS)
+    assert [read.classes[label] for label in read.labels] == NAMES.tolist()
+    np.savez(tmp_path / "v.npz", f=VECTORS, files=[f"{i}.png" for i in range(12)])
+    assert not import_path(tmp_path / "v.npz").labeled
+    np.savez(tmp_path / "v.npz", f=VECTORS, g=VECTORS, label=NAMES)
+    with pytest.raises(UserError, match=r"one array of n × d numbers, or one called vectors; v.npz has f \(12, 3\), g"):
+        import_path(tmp_path / "v.npz")
+
+
+@pytest.mark.parametrize("made", ["gray", "share", "color", "torch", "one channel"])
+def test_an_array_of_images_with_labels_is_a_data_set(tmp_path, made):
+    images = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), np.uint8)
+    images[:, 0, 0], images[0, 1, 1] = np.arange(40)[:, None], 255
+    gray = images[..., 0]
+    given = {"gray": gray, "share": gray / 255, "color": images, "torch": images.transpose(0, 3, 1, 2)}
+    np.savez(tmp_path / "i.npz", imgs=given.get(made, gray[..., None]), ids=[["cat", "dog"][i % 2] for i in range(40)])
+    read = import_path(tmp_path / "i.npz")
+    assert (read.declared.classes, len(read.parts["test_images"])) == (("cat", "dog"), 8)
+    expected = images if made in ("color", "torch") else gray
+    for image, label in zip(read.parts["train_images"], read.parts["train_labels"], strict=True):
+        row = int(image.ravel()[0])
+        np.testing.assert_array_equal(image, expected[row])
+        assert label == row % 2
+    np.savez(tmp_path / "i.npz", imgs=gray / 255 - 0.5, ids=np.arange(40) % 2)
+    with pytest.raises(UserError, match=r"Pixels are 0 to 255, or 0 to 1; imgs of i.npz has -0.5 to"):
+        import_path(tmp_path / "i.npz")

@@ -69,13 +69,19 @@ LISTED = {  # the table and its rows, the pictures, how many are in each part, w
     "by id, beside those to submit": (
         {"trainLabels.csv": [("id", "label"), *((i, PETS[i % 3]) for i in TEN)]},
         pictures(*(f"{part}/{i}.png" for part in ("train", "test") for i in TEN)),
-        (7, 3, "column id names the pictures. Pictures that no row names are left out: 10."),
+        (6, 4, "column id names the pictures. Pictures that no row names are left out: 10."),
     ),
     "a table in each part": (
         {f"{part}/metadata.csv": [("file", "label"), *((f"x/{i}.png", PETS[i % 3]) for i in TEN)]
          for part in ("train", "valid")},
         pictures(*BOTH),
         (10, 10, "column label of train/metadata.csv, valid/metadata.csv"),
+    ),
+    "a table for each part": (
+        {f"{part}.csv": [("file", "label"), *((f"{i}.png", PETS[i % 3]) for i in rows)]
+         for part, rows in (("train", range(9)), ("test", range(9, 15)))},
+        pictures(*(f"images/{i}.png" for i in range(15))),
+        (9, 6, "column label of test.csv, train.csv"),
     ),
     "parts in the paths": (
         {"a.csv": [("Path", "breed"), *((name, PETS[i % 3]) for i, name in enumerate(BOTH))]},
@@ -85,17 +91,17 @@ LISTED = {  # the table and its rows, the pictures, how many are in each part, w
     "paths of another machine, some gone": (
         {"a.csv": [("img", "label"), *((f"C:\\x\\{i}.PNG", PETS[i % 3]) for i in range(15))]},
         pictures(*(f"pics/{i}.PNG" for i in TEN)),
-        (7, 3, "column img names the pictures"),
+        (6, 4, "column img names the pictures"),
     ),
     "a label to choose": (
         {"a.csv": [("img", "sex", "age"), *((f"{i}.png", "mf"[i % 2], "yo"[i % 2]) for i in TEN)]},
         pictures(*(f"{'ab'[i % 2]}/{i}.png" for i in TEN)),
-        (8, 2, "choose which column is their class with --label (sex, age)"),
+        (6, 4, "choose which column is their class with --label (sex, age)"),
     ),
     "a table of something else": (
         {"a.csv": [("label", "n"), *((i % 8, i) for i in range(60))]},
         pictures(*(f"{'ab'[i % 2]}/{i}.png" for i in TEN)),
-        (8, 2, "Classes are the folders a, b."),
+        (6, 4, "Classes are the folders a, b."),
     ),
 }  # fmt: skip
 
@@ -339,6 +345,13 @@ def test_classes_with_few_pictures_are_one_line_of_the_report(tmp_path):
     assert reasons(found) == {"of 30 classes with fewer than 3 pictures": 45}
 
 
+def test_every_class_of_four_pictures_or_more_has_two_to_test_on_and_where_none_has_it_is_said(tmp_path):
+    found = import_image_folder(folder(tmp_path / "few", classes(cat=4, dog=5, elk=9, fox=3, gnu=20)))
+    assert [(one["train"], one["test"]) for one in found.report["classes"]] == [(2, 2), (3, 2), (7, 2), (2, 1), (16, 4)]
+    found = import_image_folder(folder(tmp_path / "fewer", classes(cat=3, dog=3)))
+    assert "No class has two pictures to test on, so there will be no scores" in found.report["warnings"][0]
+
+
 def test_files_that_are_no_images_are_counted_by_reason(tmp_path):
     good = picture(1)
     files = classes(cat=5, dog=5) | {
@@ -467,7 +480,7 @@ def test_progress_is_reported_to_the_end(tmp_path):
 
 
 def test_few_classes_reduce_the_default_batch(tmp_path, root):
-    name = import_image_folder(folder(tmp_path / "pets", classes(cat=9, dog=8, cow=5))).save(root)
+    name = import_image_folder(folder(tmp_path / "pets", classes(cat=9, dog=8, cow=6))).save(root)
     config = TrainConfig(dataset=name)
     assert (config.classes_per_batch, config.images_per_class) == (3, 4)
     assert TrainConfig(dataset=name, sampler="shuffled").batch_size == 17

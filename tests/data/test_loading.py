@@ -172,7 +172,7 @@ def test_the_file_of_keras_is_what_its_content_is_however_it_is_called_and_packe
     added = imported.save(tmp_path / "data")
     if name == "another":
         assert added.startswith("custom-")
-        assert "in 10 classes, in files as those of MNIST: it is neither MNIST nor Fashion-MNIST" in note
+        assert "in 10 classes; they are neither MNIST nor Fashion-MNIST" in note
     else:
         assert (added, note) == (name, f"These are the files of {DATASETS[name].title}.")
     read = load(added, tmp_path / "data")

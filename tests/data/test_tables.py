@@ -107,6 +107,14 @@ def test_a_table_of_embeddings_becomes_a_run_with_its_columns(tmp_path):
     np.testing.assert_allclose(column_numbers(run.columns, price), MORE["price"], rtol=1e-6)
 
 
+def test_a_table_that_no_map_can_show_leaves_no_run(tmp_path):
+    for scale in (1e-40, 1e25):
+        table = pa.table({f"d{i}": scale * np.arange(12.0) for i in range(3)} | {"label": ["a", "b"] * 6})
+        with pytest.raises(UserError):
+            add_data(table, runs=tmp_path / "runs")
+    assert Runs(tmp_path / "runs", tmp_path / "none").list() == []
+
+
 def test_more_than_65_535_classes_are_refused_and_thousands_are_not(tmp_path):
     count = 66_000
     table = {"vector": np.zeros((count, 1), np.float32).tolist(), "label": np.arange(count)}

@@ -136,3 +136,33 @@ def test_what_is_not_read_is_refused_with_what_to_do(tmp_path, name, words):
         sparse.save_npz(tmp_path / name, sparse.csr_matrix(VECTORS))
     with pytest.raises(UserError, match=words):
         import_path(tmp_path / name)
+
+
+def write_views(frame, path):
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    words = table["species"].cast("string").combine_chunks().dictionary_encode()
+    views = pa.DictionaryArray.from_arrays(words.indices, words.dictionary.cast(pa.string_view()))
+    feather.write_feather(table.set_column(table.column_names.index("species"), "species", views), str(path))
+
+
+FORMATS = {
+    "t.csv": lambda frame, path: frame.to_csv(path, index=False),
+    "index.csv": lambda frame, path: frame.to_csv(path),
+    "end.csv": lambda frame, path: frame.assign(**{"": None}).to_csv(path, index=False),
+    "t.json": lambda frame, path: frame.assign(date=range(10**12, 10**12 + 18)).to_json(path, orient="records"),
+    "t.jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True, date_format="iso"),
+    "t.parquet": lambda frame, path: frame.to_parquet(path),
+    "t.feather": write_views,
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_one_table_has_the_same_label_and_vector_in_every_format(tmp_path, name):
+    frame = pd.DataFrame({"size": [1.5, 2.0, 4.0] * 6, "weight": [3.25, 1.0, 2.0] * 6})
+    frame = frame.assign(date=pd.date_range("2024-01-01", periods=18), flag=[True, False] * 9, source="lab")
+    frame["species"] = ["setosa", "virginica", "versicolor"] * 6
+    FORMATS[name](frame, tmp_path / name)
+    read = import_path(tmp_path / name)
+    np.testing.assert_array_equal(read.embeddings, frame[["size", "weight"]])
+    assert [read.classes[label] for label in read.labels] == frame["species"].tolist()
+    assert {"date", "flag", "source"} <= {*read.columns.column_names}

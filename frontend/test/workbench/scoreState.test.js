@@ -41,6 +41,8 @@ test("the first score is said in words, and never as all where one image fails",
   assert.equal(words(0.936), "94 of 100 images have a nearest neighbor of their own class");
   assert.match(words(0.9996), /^99.9 of 100/);
   assert.match(words(1), /^100 of 100/);
+  const few = { event: "finished", step: 1, test_images: 60, metrics: { precision_at_1: 59 / 60, queries: 60 } };
+  assert.match(scoreInWords(run(started, few), null), /^59 of 60 images/);
   assert.equal(scoreInWords(run(started), null), "");
 });
 

@@ -198,20 +198,22 @@ const testItems = ({ noun = ITEM }: ScoreState): string => `${noun}s`;
 const items = ({ noun = "image" }: Pick<ScoreState, "noun">): string => `${noun}s`;
 const validationItems = (readings: ScoreState): string => `validation ${items(readings)}`;
 
-/** The first score in words: how many of 100 images have a neighbor of their own class; "" before there is a score. */
+/** The first score in words: how many of 100 images, or of all, have a neighbor of their own class; "" before there is a score. */
 export function scoreInWords(readings: ScoreState, step: number | null, brief = false): string {
-  const value = (isFinal(readings, step) ? readings.final : readings.series[indexAt(readings, step)])?.metrics[
-    SCORES[0].key
-  ];
+  const end = isFinal(readings, step);
+  const metrics = (end ? readings.final : readings.series[indexAt(readings, step)])?.metrics;
+  const value = metrics?.[SCORES[0].key];
   if (value === undefined || !Number.isFinite(value)) return "";
-  const share = 100 * value;
-  const percent = Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
+  const queries = (end ? metrics?.queries : readings.scored) ?? 100;
+  const of = queries > 0 && queries < 100 ? queries : 100; // where there are fewer, these are counted
+  const share = of * value;
+  const right = of === 100 && Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
   if (brief) {
     const at = readings.steps === 0 ? "" : `Step ${grouped(stepAt(readings, step) ?? 0)}: `; // without a training there is none
     const images = isFinal(readings, step) ? testItems(readings) : scoredImages(readings);
-    return `${at}${percent} of 100 ${images} have a right neighbor`;
+    return `${at}${right} of ${of} ${images} have a right neighbor`;
   }
-  return `${percent} of 100 ${readings.noun ?? "image"}s have a nearest neighbor of their own class`;
+  return `${right} of ${of} ${readings.noun ?? "image"}s have a nearest neighbor of their own class`;
 }
 
 /** Why some test images are selected: what they fail, among which test images, after which step. */
