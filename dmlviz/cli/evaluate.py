@@ -192,13 +192,13 @@ def _pooled_scores(
     for name, number, pool in poolings:
         points, rows = metrics.pooled_queries(queries.embeddings, queries.labels, number, pool, cameras=queries.cameras)
         own = queries.of_rows(rows)
-        for suffix, score in (("", search), (", re-ranked", metrics.reranked))[: 1 + rerank]:
+        for suffix, score in (("", search), (" re-ranked", metrics.reranked))[: 1 + rerank]:
             scores = score(points, own.labels, cameras=own.cameras, **among)
             found[name + suffix] = {key: scores[key] for key in _SEARCHED}
     return found
 
 
-_SEARCHED = ("precision_at_1", "recall_at_5", "map_at_r", "mrr", "macro_precision_at_1", "macro_map_at_r")
+_SEARCHED = ("precision_at_1", "recall_at_5", "map_at_r", "mrr", "macro_map_at_r")
 
 
 def _crop_scores(run: Run, crops: int, single: dict[str, float], root: Path | None) -> dict[str, dict[str, float]]:

@@ -118,16 +118,15 @@ def test_adaface_keeps_moving_averages_of_lengths_between_steps():
     "name", [name for name, one in losses.LOSSES.items() if "label_smoothing" in {each.name for each in one.parameters}]
 )
 def test_smoothed_labels_share_the_entropy_of_a_loss_among_all_classes(name):
-    drawn, share = torch.Generator().manual_seed(3), 0.3
-    x = torch.randn(4, 5, generator=drawn, dtype=torch.float64).requires_grad_()
-    plain, smooth = build(name).double(), build(name, label_smoothing=share).double()
+    torch.manual_seed(3)
+    x, moved = torch.randn(4, 5, dtype=torch.float64).requires_grad_(), 0.0
+    plain, smooth = build(name).double(), build(name, label_smoothing=0.3).double()
     for weight in plain.parameters():  # biases and centers, too, begin with 0
-        weight.data += 0.1 * torch.randn(weight.shape, generator=drawn, dtype=torch.float64)
+        weight.data += 0.1 * torch.randn_like(weight)
     smooth.load_state_dict(plain.state_dict())
-    moved = 0.0
     for scores, label in zip(plain.scores(plain.batch(x, LABELS)), LABELS.tolist(), strict=True):
         logs = [score - sum(other.exp() for other in scores).log() for score in scores]
-        moved = moved + share * (logs[label] - sum(logs) / 3) / 4  # from -log p of its class to the mean of all
+        moved = moved + 0.3 * (logs[label] - sum(logs) / 3) / 4  # from -log p of its class to the mean of all
     expected, value = plain(x, LABELS) + moved, smooth(x, LABELS)
     torch.testing.assert_close(value, expected)
     gradients = torch.autograd.grad(expected, [x, *plain.parameters()])

@@ -95,23 +95,19 @@ def test_a_long_tail_is_drawn_by_class_and_each_class_gives_all_its_images(name:
     drawn = take(sampling.build(TrainConfig(sampler=name, batch_size=32), labels, 0), 600)
     shares = [np.mean(labels[drawn] == label) for label in (3, 5, 9)]
     assert shares == pytest.approx(counts**power / (counts**power).sum(), abs=0.015)
-    for label, count in zip((3, 5, 9), counts, strict=True):
-        times = np.bincount(drawn.ravel(), minlength=len(labels))[labels == label]
-        assert times.max() - times.min() <= 1, f"one of {count} had two turns before another had one"
+    times = [np.bincount(drawn.ravel(), minlength=len(labels))[labels == label] for label in (3, 5, 9)]
+    assert all(np.ptp(each) <= 1 for each in times), "an image had two turns before another had one"
 
 
-@pytest.mark.parametrize("imbalance", [10, 100])
-def test_a_long_tail_falls_from_the_smallest_class_to_its_share(imbalance: int) -> None:
+def test_a_long_tail_falls_from_the_smallest_class_to_its_share() -> None:
     labels = rng(2).permutation(np.repeat(np.arange(10), np.arange(1000, 2000, 100)))
-    config = TrainConfig(dataset="digits", imbalance=imbalance, validation_fraction=0, held_out_classes=(4,))
+    config = TrainConfig(dataset="digits", imbalance=50, validation_fraction=0, held_out_classes=(4,))
     kept = split_training_images(config, labels).train
-    expected = [1000 * imbalance ** (-i / 8) for i in range(9)]
-    assert np.bincount(labels[kept])[list(config.train_classes)].tolist() == [round(count) for count in expected]
+    expected = [round(1000 * 50 ** (-i / 8)) for i in range(9)]
+    assert np.bincount(labels[kept])[list(config.train_classes)].tolist() == expected
     assert set(kept) < set(split_training_images(config.replace(imbalance=2), labels).train)
-    assert 0 not in np.diff(kept)
-    with_validation = split_training_images(config.replace(validation_fraction=0.1), labels)
-    seen = with_validation.validation[labels[with_validation.validation] != 4]
-    assert {*with_validation.train, *seen} == {*kept}
+    held_out = split_training_images(config.replace(validation_fraction=0.1), labels)
+    assert {*held_out.train, *held_out.validation[labels[held_out.validation] != 4]} == {*kept}
 
 
 def test_episodes_are_independent_draws_of_p_classes_with_k_images() -> None:
