@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
@@ -24,7 +23,7 @@ from dmlviz_app.answers.cached_file import keep_file, kept_file
 from dmlviz_app.batch_explorer import payloads as batches
 from dmlviz_app.batch_explorer.payloads import encode_array
 from dmlviz_app.batch_explorer.protocol import DistancesAnswer, ThresholdAnswer, ThresholdQuestion
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse, read_json_body
 from dmlviz_app.server.threads import ask_worker
 
@@ -103,19 +102,10 @@ def _round_up(value: float) -> float:
     return float(next(step * power for step in (1, 1.5, 2, 3, 4, 5, 7, 10) if step * power >= value * (1 - 1e-9)))
 
 
-def routes() -> list[Route]:
-    """Return the routes that a page requests once its panel is open."""
-    return [
-        Route("/runs/{run}/batches/{step:int}.json", batch),
-        Route("/runs/{run}/batches/{step:int}.png", sheet),
-        Route("/runs/{run}/batches/{step:int}/terms.json", terms),
-        Route("/runs/{run}/distances/{step:int}.json", test_distances),
-        Route("/runs/{run}/threshold", kept, methods=["GET"]),
-        Route("/runs/{run}/threshold", keep, methods=["POST"]),
-    ]
+routes = Routes()
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/batches/{step:int}.json")
 async def batch(request: Request) -> Response:
     """Return a batch as the loss saw it; its picture changes once, when the run ends."""
     run = personal(request).runs.get(request.path_params["run"])
@@ -123,7 +113,7 @@ async def batch(request: Request) -> Response:
     return JSONResponse(payload, headers=PRIVATE_IMMUTABLE if payload["final"] else NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/batches/{step:int}/terms.json")
 async def terms(request: Request) -> Response:
     """Return the terms of each comparison of a batch, as the worker computes them: they do not change."""
     run, step = personal(request).runs.get(request.path_params["run"]), request.path_params["step"]
@@ -133,7 +123,7 @@ async def terms(request: Request) -> Response:
     return JSONResponse(payload, headers=PRIVATE_IMMUTABLE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/batches/{step:int}.png")
 async def sheet(request: Request) -> Response:
     """Return the training images of a batch."""
     run, step = personal(request).runs.get(request.path_params["run"]), request.path_params["step"]
@@ -147,7 +137,7 @@ async def sheet(request: Request) -> Response:
     return Response(png, headers=PRIVATE_IMMUTABLE, media_type="image/png")
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/distances/{step:int}.json")
 async def test_distances(request: Request) -> Response:
     """Return the histogram of distances between test images."""
     run = personal(request).runs.get(request.path_params["run"])
@@ -155,13 +145,13 @@ async def test_distances(request: Request) -> Response:
     return JSONResponse(payload, headers=PRIVATE_IMMUTABLE)
 
 
-@access(Rule.RUN_READER)
+@routes.get(Rule.RUN_READER, "/runs/{run}/threshold")
 async def kept(request: Request) -> Response:
     """Return the threshold that this person keeps with a run, or who shares it (`ThresholdAnswer`), or null."""
     return JSONResponse(await asyncio.to_thread(_kept_answer, request), headers=NO_STORE)
 
 
-@access(Rule.RUN_READER)
+@routes.post(Rule.RUN_READER, "/runs/{run}/threshold")
 async def keep(request: Request) -> Response:
     """Find the threshold for a rate (`ThresholdQuestion`), and keep it with the run for this person, if they may."""
     services = personal(request)
