@@ -1,9 +1,9 @@
 """Findings of a run in its training data, or in own vectors, as rows of a review sheet. No torch."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 import numpy as np
 from typing_extensions import TypedDict
@@ -26,8 +26,8 @@ Kind = Literal["suspect", "ambiguous", "duplicate", "leak", "outlier"]
 TRAINING_IMAGE = "training image"
 
 
-class FindingRow(TypedDict):
-    """A `Finding` as plain JSON types."""
+class ReviewRow(TypedDict):
+    """A `Finding` on the review sheet, with the numbers of its tiles on the sheet of pictures, if there are any."""
 
     kind: Kind
     image: int
@@ -37,11 +37,6 @@ class FindingRow(TypedDict):
     suggestion: int | None
     other: int | None
     other_label: int | None
-
-
-class ReviewRow(FindingRow):
-    """A finding on the review sheet, with the numbers of its tiles on the sheet of pictures, if there are pictures."""
-
     tile: int | None
     other_tile: int | None
 
@@ -110,10 +105,6 @@ class Finding:
     suggestion: int | None = None
     other: int | None = None
     other_label: int | None = None
-
-    def to_dict(self) -> FindingRow:
-        """Return plain JSON types."""
-        return cast(FindingRow, asdict(self))
 
 
 @dataclass(frozen=True)

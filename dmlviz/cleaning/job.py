@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from PIL import Image
@@ -53,16 +54,16 @@ def _write(folder: Path, root: Path, part: int, findings: Findings) -> None:
             Image.fromarray(tile(tiles, COLUMNS)).save(file, "PNG", compress_level=COMPRESSION)
     places = {picture: place for place, picture in enumerate(pictures)}
     rows = [
-        ReviewRow(
-            **row.to_dict(),
-            tile=places.get((False, row.image)),
-            other_tile=None if row.other is None else places.get((row.kind == "leak", row.other)),
-        )
+        vars(row)
+        | {
+            "tile": places.get((False, row.image)),
+            "other_tile": None if row.other is None else places.get((row.kind == "leak", row.other)),
+        }
         for row in findings.rows
     ]
     stored = StoredFindings(
         part=part,
-        rows=rows,
+        rows=cast(list[ReviewRow], rows),
         images=findings.images,
         uncompared=findings.uncompared,
         recall=findings.recall,

@@ -47,24 +47,16 @@ class FeaturesRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeaturesStatus(Status):
-    """The state of a computation.
+class FeaturesStatus(FeaturesRequest, Status):
+    """The state of a computation, with what was requested.
 
     Attributes:
-        dataset: Name of the data set of images.
-        backbone: Name of the backbone.
-        title: Requested title.
-        weights: File of the weights; None for those that the library downloads.
         done: Images whose features are computed.
         images: All images; 0 while unknown.
         left: Seconds to the end; None while unknown.
         result: Name of the new data set; empty before the end.
     """
 
-    dataset: str
-    backbone: str
-    title: str = ""
-    weights: Path | None = None
     done: int = 0
     images: int = 0
     left: float | None = None
