@@ -12,7 +12,7 @@ import {
   unplaced,
 } from "../../src/map/data/timeline.ts";
 import { alarmOn } from "../../src/map/ui/alarmNote.ts";
-import { noticesOf, statusOf } from "../../src/map/ui/status.ts";
+import { noticesOf, statusOf } from "../../src/map/ui/words.ts";
 import { close, pluck } from "../helpers.js";
 
 describe("timeline", () => {

@@ -6,7 +6,7 @@ import { Tween } from "../../src/map/math/tween.ts";
 import { CameraController } from "../../src/map/render/cameraController.ts";
 import { Detail } from "../../src/map/render/detail.ts";
 import { isAstray } from "../../src/map/render/overlayRenderer.ts";
-import { summary } from "../../src/map/ui/ariaLive.ts";
+import { summary } from "../../src/map/ui/words.ts";
 import { matchingClasses, swatchColor } from "../../src/map/ui/legend.ts";
 import { accuracyWords, percentRight } from "../../src/map/ui/cards.ts";
 import { placed } from "../helpers.js";

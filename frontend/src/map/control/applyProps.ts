@@ -10,7 +10,7 @@ import { queryOn, type MapData } from "../data/expandProps.ts";
 import { loadLabels, loadNearest, loadWatched } from "../data/fetchItems.ts";
 import type { Camera } from "../../workbench/store.ts";
 import { Model, type Nearest } from "../data/model.ts";
-import { pinSummary } from "../ui/ariaLive.ts";
+import { pinSummary } from "../ui/words.ts";
 import type { Selection } from "./selection.ts";
 import { isHeld } from "./linkedMaps.ts";
 import type { MapParts } from "./parts.ts";

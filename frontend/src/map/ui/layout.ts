@@ -2,7 +2,6 @@
 import type { Remedy } from "../../protocol.ts";
 import { h } from "../../lib/dom.ts";
 import { AlarmNote } from "./alarmNote.ts";
-import { Announcer, HELP } from "./ariaLive.ts";
 import { HereCard, Tooltip } from "./cards.ts";
 import { ColorControl } from "./colorControl.ts";
 import { LayoutSettings, type SettingHooks } from "./layoutSettings.ts";
@@ -11,6 +10,7 @@ import { Legend, type LegendHooks } from "./legend.ts";
 import { PlayerBar, type PlayerHooks } from "./playerBar.ts";
 import { QualityFooter } from "./qualityFooter.ts";
 import { Toolbar, type Tool } from "./toolbar.ts";
+import { Announcer, HELP } from "./words.ts";
 import style from "../map.css";
 
 export class Headline {
