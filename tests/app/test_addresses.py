@@ -92,7 +92,7 @@ def address(draw: random.Random, page: type) -> dict[str, str]:
 
 @pytest.mark.parametrize("page", dict.fromkeys(PAGES.values()), ids=lambda page: page.__name__)
 def test_every_address_is_read_back_as_the_state_that_wrote_it(page):
-    draw = random.Random(6)
+    draw = random.Random(7)
     said = set()
     for _ in range(700):
         query = address(draw, page)
