@@ -10,7 +10,6 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from dmlviz.errors import UserError
 from dmlviz.lessons import Task
@@ -20,7 +19,7 @@ from dmlviz_app.classroom import payloads
 from dmlviz_app.classroom.protocol import ClassroomEvent
 from dmlviz_app.people.classroom import RUN_PARAMETERS, Classroom, Place
 from dmlviz_app.people.classrooms import class_not_found
-from dmlviz_app.server.access import Rule, access, personal
+from dmlviz_app.server.access import Routes, Rule, personal
 from dmlviz_app.server.event_stream import HEARTBEAT_S, event_hub
 from dmlviz_app.server.headers import NO_STORE, STREAM, JSONResponse, read_json_body
 from dmlviz_app.server.services import Services
@@ -30,20 +29,7 @@ from dmlviz_app.workbench.current_view import class_run
 MAX_BODY = 16_384  # bytes
 WHAT = "What is sent to a class"
 BOARD_PAUSE_S = 2.0  # seconds after which a board looks whether trainings have finished
-
-
-def routes() -> list[Route]:
-    """Return the routes of the pages of a class."""
-    return [
-        Route("/classrooms/{code}/events", events),
-        Route("/classrooms/{code}/place", place, methods=["POST"]),
-        Route("/classrooms/{code}/action", action, methods=["POST"]),
-        Route("/classrooms/{code}/gallery.json", gallery),
-        Route("/classrooms/{code}/race.json", race),
-        Route("/classrooms/{code}/hand-in.json", hand_in),
-        Route("/classrooms/{code}/class.csv", class_csv),
-        Route("/classrooms/{code}/hand-ins.zip", hand_ins),
-    ]
+routes = Routes()
 
 
 class _Model(BaseModel):
@@ -85,7 +71,7 @@ _Action: TypeAlias = _SetTask | _Switch | _Remove | _Press
 _ACTION: TypeAdapter[_Action] = TypeAdapter(Annotated[_Action, Field(discriminator="what")])
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/classrooms/{code}/events")
 async def events(request: Request) -> Response:
     """Stream the state of the class, now and after every change, as server-sent events."""
     services, room = _room(request)
@@ -111,7 +97,7 @@ def _has_answer(services: Services, task: Task, dataset: str | None) -> bool:
     return False
 
 
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/classrooms/{code}/place")
 async def place(request: Request) -> Response:
     """Store the place of a person's page; a teacher who leads takes the others along."""
     services, room = _room(request)
@@ -127,7 +113,7 @@ def _move(services: Services, room: Classroom, now: Place) -> None:
     services.classrooms.move(room.code, services.person.id, now)
 
 
-@access(Rule.VISITOR)
+@routes.post(Rule.VISITOR, "/classrooms/{code}/action")
 async def action(request: Request) -> Response:
     """Apply an action of the teacher or of a student."""
     services, room = _room(request)
@@ -181,7 +167,7 @@ def _share_run(services: Services, room: Classroom) -> None:
             return
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/classrooms/{code}/hand-in.json")
 async def hand_in(request: Request) -> Response:
     """Return the work of the requesting student in the class."""
     services, room = _room(request)
@@ -193,21 +179,21 @@ async def hand_in(request: Request) -> Response:
     return _file(text, "application/json", f"hand-in-{room.code}.json")
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/classrooms/{code}/gallery.json")
 async def gallery(request: Request) -> Response:
     """Return what the class keeps with a run, for its teacher."""
     services, room = _room_of_teacher(request)
     return JSONResponse(await ask_worker(request, payloads.class_gallery, services, room), headers=NO_STORE)
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/classrooms/{code}/race.json")
 async def race(request: Request) -> Response:
     """Return the race of the class, for its teacher."""
     services, room = _room_of_teacher(request)
     return JSONResponse(await asyncio.to_thread(payloads.class_race, services, room), headers=NO_STORE)
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/classrooms/{code}/class.csv")
 async def class_csv(request: Request) -> Response:
     """Return the class as a table, for its teacher."""
     services, room = _room_of_teacher(request)
@@ -215,7 +201,7 @@ async def class_csv(request: Request) -> Response:
     return _file(text, "text/csv; charset=utf-8", f"class-{room.code}.csv")
 
 
-@access(Rule.VISITOR)
+@routes.get(Rule.VISITOR, "/classrooms/{code}/hand-ins.zip")
 async def hand_ins(request: Request) -> Response:
     """Return every student's work, for the teacher: a zip with one JSON file each."""
     services, room = _room_of_teacher(request)
