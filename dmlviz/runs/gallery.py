@@ -5,6 +5,7 @@ import re
 import unicodedata
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from dmlviz.ops.squared_distances import squared_differences
 from dmlviz.runs.query_confidence import Level
 from dmlviz.runs.run import Run
 from dmlviz.storage.arrays import read_arrays
+from dmlviz.storage.file_cache import stamp as file_stamp
 from dmlviz.storage.file_lock import FileLock
 from dmlviz.storage.files import atomic_write, ensure_dir
 from dmlviz.storage.regular_file import open_regular
@@ -99,16 +101,13 @@ class Gallery:
 
     def pictures(self, holders: Holders = None) -> list[Picture]:
         """Return the kept pictures, the oldest first; raise DamagedFileError for an index that cannot be read."""
-        try:
-            every = read(_PICTURES, self.folder / "index.json")
-        except FileNotFoundError:
-            return []
+        path = self.folder / "index.json"
+        every = _index(path, file_stamp(path))
         return [picture for picture in every if holders is None or picture.holder in holders]
 
     def names(self, holders: Holders = None) -> dict[str, int]:
         """Return the names in use, with the number of pictures of each."""
-        names = [picture.name for picture in self.pictures(holders)]
-        return {name: names.count(name) for name in dict.fromkeys(names)}
+        return dict(Counter(picture.name for picture in self.pictures(holders)))
 
     def add(self, images: Sequence[np.ndarray], names: Sequence[str], holder: str = "") -> tuple[list[Picture], str]:
         """Keep pictures under names; one that is kept already is kept once.
@@ -162,11 +161,11 @@ class Gallery:
         gone = {unicodedata.normalize("NFC", one) for one in pictures}
         with self._changing():
             kept = self.pictures()
-            meant = [
+            meant = {
                 one
                 for one in kept
                 if (one.id in gone or one.name in gone) and (holders is None or one.holder in holders)
-            ]
+            }
             if meant:
                 self._write([one for one in kept if one not in meant])
             for one in meant:
@@ -195,11 +194,13 @@ class Gallery:
         """
         ids = [picture.id for picture in pictures]
         net = _net(self.run.path / "weights.safetensors", (self.run.path / "weights.safetensors").stat().st_mtime_ns)
-        known = self._known(net)
+        path, dimensions = self.folder / "embeddings.npz", self.run.config.embedding_dim
+        known = _kept_embeddings(path, file_stamp(path), net, dimensions)
         missing = [one for one in ids if one not in known]
         if missing:
             from dmlviz.runs.embed import CHUNK, embed
 
+            known = {**known}
             for at in range(0, len(missing), CHUNK):
                 part = missing[at : at + CHUNK]
                 known |= zip(part, embed(self.run, np.stack([*map(self.image, part)])), strict=True)
@@ -207,9 +208,9 @@ class Gallery:
                 kept = [picture.id for picture in self.pictures() if picture.id in known]
                 content = io.BytesIO()
                 np.savez(content, net=net, ids=kept, embeddings=np.array([known[one] for one in kept], np.float32))
-                with atomic_write(self.folder / "embeddings.npz") as file:
+                with atomic_write(path) as file:
                     file.write(content.getvalue())
-        embeddings = np.array([known[one] for one in ids], np.float32).reshape(len(ids), self.run.config.embedding_dim)
+        embeddings = np.array([known[one] for one in ids], np.float32).reshape(len(ids), dimensions)
         return in_ball(embeddings, self.run.config.ball)
 
     def nearest(self, embedding: np.ndarray, k: int, holders: Holders = None) -> list[GalleryNeighbor]:
@@ -221,25 +222,30 @@ class Gallery:
         order = np.argsort(distances, kind="stable")[:k]
         return [GalleryNeighbor(pictures[i].id, pictures[i].name, float(distances[i])) for i in order]
 
-    def far_from_others(self, picture: Picture, holders: Holders = None) -> str:
-        """Return a sentence if a picture is far from the others of its name; empty if not, or with fewer than three."""
-        others = [one for one in self.pictures(holders) if one.name == picture.name and one.id != picture.id]
-        known, labels = self.run.embeddings, self.run.labels
-        group = [self.embed(others)] if others else []
-        classes = DATASETS[self.run.config.dataset].classes
-        if picture.name in classes and known is not None and labels is not None:
-            group.append(known[labels == classes.index(picture.name)][:1000])
-        together = np.concatenate(group) if group else np.empty((0, 0))
-        if len(together) < 3:
-            return ""
+    def far_from_others(self, pictures: Iterable[str], holders: Holders = None) -> list[str]:
+        """Return a sentence for each picture (ID) that is far from the three or more others of its name."""
         from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
-        search = NearestNeighbors(together)
-        usual = float(np.quantile(search.others(1)[0], ALIKE))
-        gap = float(search.search(self.embed([picture]), 1)[0][0, 0])
-        if gap <= usual:
-            return ""
-        return f"Far from the others of this name: the nearest is {gap:.2g} away, theirs up to {usual:.2g}."
+        asked, said = {*pictures}, []
+        groups: dict[str, list[Picture]] = {}
+        for one in self.pictures(holders):
+            groups.setdefault(one.name, []).append(one)
+        known, labels, classes = self.run.embeddings, self.run.labels, DATASETS[self.run.config.dataset].classes
+        for name, group in groups.items():
+            if asked.isdisjoint(one.id for one in group):
+                continue
+            together = self.embed(group)
+            if name in classes and known is not None and labels is not None:
+                together = np.concatenate([together, known[labels == classes.index(name)][:1000]])
+            if len(together) < 4:
+                continue
+            distances, nearest = NearestNeighbors(together).others(2)
+            for row in np.argsort(-distances[:, 0])[: 2 + len(together) // 50]:  # one in a hundred can be far
+                usual = np.quantile(np.delete(np.where(nearest[:, 0] == row, *distances.T[::-1]), row), ALIKE)
+                if row < len(group) and group[row].id in asked and (gap := distances[row, 0]) > usual:
+                    of = f"Far from the others of “{name}”"
+                    said.append(f"{of}: the nearest is {gap:.2g} away, theirs up to {usual:.2g}.")
+        return said
 
     def export(self, file: IO[bytes], holders: Holders = None) -> int:
         """Write the gallery as a zip of NAME/PIXELS.png, with %2F for / and the like; return how many there are."""
@@ -268,16 +274,6 @@ class Gallery:
         content = packed(pictures)
         with atomic_write(self.folder / "index.json", len(content)) as file:
             file.write(content)
-
-    def _known(self, net: str) -> dict[str, np.ndarray]:
-        """Return the embeddings by this net that are kept, by ID."""
-        try:
-            file = read_arrays(self.folder / "embeddings.npz")
-            if str(file["net"]) == net and file["embeddings"].shape[1:] == (self.run.config.embedding_dim,):
-                return dict(zip(map(str, file["ids"]), file["embeddings"], strict=True))
-        except (FileNotFoundError, DamagedFileError, ValueError, KeyError):  # they are made anew
-            pass
-        return {}
 
     def _shape(self) -> tuple[int, ...]:
         spec = DATASETS[self.run.config.dataset]
@@ -406,6 +402,26 @@ def _distances(embedding: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 def _hash(content: bytes) -> str:
     return sha256(content).hexdigest()[:16]
+
+
+@lru_cache(maxsize=64)
+def _index(path: Path, _stamp: object) -> tuple[Picture, ...]:
+    try:
+        return read(_PICTURES, path)
+    except FileNotFoundError:
+        return ()
+
+
+@lru_cache(maxsize=8)
+def _kept_embeddings(path: Path, _stamp: object, net: str, dimensions: int) -> dict[str, np.ndarray]:
+    """Return the embeddings by a net that are kept, by ID."""
+    try:
+        file = read_arrays(path)
+        if str(file["net"]) == net and file["embeddings"].shape[1:] == (dimensions,):
+            return dict(zip(map(str, file["ids"]), file["embeddings"], strict=True))
+    except (FileNotFoundError, DamagedFileError, ValueError, KeyError):  # they are made anew
+        pass
+    return {}
 
 
 @lru_cache(maxsize=64)

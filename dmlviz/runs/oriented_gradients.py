@@ -24,7 +24,7 @@ STRIDE = 3  # pixels between the centers of two histograms
 NEIGHBORS = 5
 CROWDING = 0.75  # power of the neighbors' own distance: 0 ignores it, 1 is the local outlier factor
 AXES, MANY = 64, 2000  # principal axes in which so many shapes or more are compared: as good, ten times as fast
-_CHUNK = 256
+_CHUNK = 64  # images whose edges fit into the cache: three times as fast as 256
 
 
 def oriented_gradients(images: np.ndarray) -> np.ndarray:

@@ -63,13 +63,13 @@ def gallery(
     asked = Run(run)
     kept = Gallery(asked)
     pictures = kept.pictures(holders)
-    far = [kept.far_from_others(picture, holders) for picture in pictures if picture.id in new]
+    far = kept.far_from_others(new, holders) if new else []
     places: dict[str, list[list[float]]] = {}
     if pictures and place:
         maps = [one for one in asked.projections() if one.state == "finished"]
         stamps = [stamp(path) for path in (asked.path / "weights.safetensors", kept.folder / "index.json")]
         places = _places(asked.path, tuple(holders) if holders else None, (*stamps, *(one.id for one in maps)))
-    answer = PlacedGallery(places=places, hints=[*filter(None, far)])
+    answer = PlacedGallery(places=places, hints=far)
     if judge:
         near = [asked.neighbors_of_point(one, NEIGHBORS) for one in kept.embed(pictures)]
         labels = vote(np.array([[one.label for one in row] for row in near]).reshape(len(near), -1))[0]

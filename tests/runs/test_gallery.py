@@ -256,10 +256,12 @@ def test_a_picture_far_from_the_others_of_its_name_is_said(run, images):
     labels = load("digits").train.labels
     sevens, other = images[labels == 7], images[labels == 0][0]
     kept, _ = Gallery(run).add([*sevens[:3], other], ["lucky"] * 4)
-    assert not Gallery(run).far_from_others(kept[3], ["nobody"])
-    assert Gallery(run).far_from_others(kept[3]).startswith("Far from the others of this name")
+    ids = [one.id for one in kept]
+    assert not Gallery(run).far_from_others(ids, ["nobody"])
+    [said] = Gallery(run).far_from_others(ids)
+    assert said.startswith("Far from the others of “lucky”")
     odd, _ = Gallery(run).add([other], ["7"])
-    assert Gallery(run).far_from_others(odd[0])  # the test images of class 7 are others of this name
+    assert Gallery(run).far_from_others([odd[0].id])  # the test images of class 7 are others of this name
 
 
 @pytest.mark.slow

@@ -31,7 +31,6 @@ from dmlviz_app.server.threads import ask_worker
 
 ZIP = b"PK\x03\x04"  # with which a zip begins
 MAX_SAID = 20  # sentences on what was kept
-MAX_CHECKED = 50  # new pictures that are compared with the others of their name
 routes = Routes()
 
 
@@ -145,7 +144,7 @@ def _keep(gallery: Gallery, sent: list[_Sent], said: list[str], services: Servic
     pictures, twins = gallery.add([one.image for one in sent], [one.name for one in sent], services.runs.keeper)
     services.classrooms.kept(services.person.id, gallery.run.id)
     said = [*said, *(sentence for one in sent for sentence in one.said), *([twins] if twins else [])]
-    new = [picture.id for picture in pictures[-MAX_CHECKED:]]
+    new = [picture.id for picture in pictures]
     said += services.jobs.place_gallery(gallery.run.id, False, new)["hints"]
     if len(said) > MAX_SAID:
         said = [*said[:MAX_SAID], f"And {counted(len(said) - MAX_SAID, 'more hint')}."]
