@@ -77,10 +77,15 @@ def euclidean_after_all(metric: str) -> bool:
     return metric not in _NAMES
 
 
-def near(queries: np.ndarray, points: np.ndarray, count: int, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return squared distances and indices (q × count) of the nearest points of each query, nearest first."""
+def near(
+    queries: np.ndarray, points: np.ndarray, count: int, metric: str, search: EuclideanSearch | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return squared distances and indices (q × count) of the nearest points of each query, nearest first.
+
+    `search` is that of the points, if there is one already.
+    """
     if euclidean_after_all(metric):
-        squared, indices = EuclideanSearch(points).search(queries, count)
+        squared, indices = (search or EuclideanSearch(points)).search(queries, count)
         return squared.astype(np.float32), indices.astype(np.int32)
     return _search(queries, points, count, metric)
 

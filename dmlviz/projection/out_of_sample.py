@@ -1,6 +1,7 @@
 """Out-of-sample projection: places new points on an existing map, which stays fixed. No torch."""
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.errors import UserError
 from dmlviz.ops.nearest_neighbors import EuclideanSearch
 from dmlviz.projection.affinities import conditional_probabilities
-from dmlviz.projection.euclidean_form import mean_vector, near, prepare
+from dmlviz.projection.euclidean_form import euclidean_after_all, mean_vector, near, prepare
 from dmlviz.projection.fuzzy_graph import as_distances, fit_ab, membership_strengths
 from dmlviz.projection.validation import check_embeddings
 
@@ -53,26 +54,48 @@ def place_on(config: ProjectionConfig, embeddings: Any, coordinates: Any, new: A
         >>> place_on(ProjectionConfig(method="pca"), points, points - points.mean(axis=0), [[2.0, 0.5]]).round(3)
         array([[1., 0.]], dtype=float32)
     """
-    high_dim, low_dim = check_embeddings(embeddings), check_embeddings(coordinates, "Coordinates")
-    new_points = alike(new, high_dim.shape[1])
-    if len(high_dim) != len(low_dim):
-        raise UserError(
-            f"A map has one position for each embedding; got {len(low_dim):,} positions for "
-            f"{len(high_dim):,} embeddings."
-        )
-    if config.declared.linear:
-        return _linear(high_dim, low_dim, new_points)
-    metric = config.params.get("metric", "euclidean")
-    center = mean_vector(high_dim)
-    high_dim, new_points = prepare(high_dim, metric, center), prepare(new_points, metric, center)
-    new_points = new_points.astype(high_dim.dtype)
-    model: Model = (_NeighborMean if quick else MODELS.get(config.method, _NeighborMean))(config.params)
-    squared, neighbors = near(new_points, high_dim, min(model.num_neighbors, len(high_dim)), metric)
-    positions = model.positions(low_dim, neighbors, squared, metric)
-    size = np.sqrt(np.square(high_dim).sum(axis=1).max())
-    is_duplicate = squared[:, 0] <= (_DUPLICATE_EPS * size) ** 2
-    positions[is_duplicate] = low_dim[neighbors[is_duplicate, 0]]
-    return positions
+    return Placement(config, embeddings, coordinates).place(new, quick)
+
+
+class Placement:
+    """Places new points on a map as `place_on`, with its arguments; what follows from the map alone is done once."""
+
+    def __init__(self, config: ProjectionConfig, embeddings: Any, coordinates: Any) -> None:
+        high_dim, self.low_dim = check_embeddings(embeddings), check_embeddings(coordinates, "Coordinates")
+        if len(high_dim) != len(self.low_dim):
+            raise UserError(
+                f"A map has one position for each embedding; got {len(self.low_dim):,} positions for "
+                f"{len(high_dim):,} embeddings."
+            )
+        self._config, self._dimension = config, high_dim.shape[1]
+        self._metric = config.params.get("metric", "euclidean")
+        if config.declared.linear:
+            self._map = _linear(high_dim, self.low_dim)
+            return
+        self._center = mean_vector(high_dim)
+        self._points = prepare(high_dim, self._metric, self._center)
+        self._search = EuclideanSearch(self._points) if euclidean_after_all(self._metric) else None
+        self._size = np.sqrt(np.square(self._points).sum(axis=1).max())
+
+    @cached_property
+    def summary(self) -> "FarFieldSummary":
+        """The map as a summary."""
+        return FarFieldSummary(self.low_dim)
+
+    def place(self, new: Any, quick: bool = False) -> np.ndarray:
+        """Return the positions of new embeddings; see `place_on`."""
+        new_points = alike(new, self._dimension)
+        if self._config.declared.linear:
+            mean, matrix, low_mean = self._map
+            return np.asarray((new_points - mean) @ matrix + low_mean, np.float32)
+        new_points = prepare(new_points, self._metric, self._center).astype(self._points.dtype)
+        model: Model = (_NeighborMean if quick else MODELS.get(self._config.method, _NeighborMean))(self._config.params)
+        k = min(model.num_neighbors, len(self._points))
+        squared, neighbors = near(new_points, self._points, k, self._metric, self._search)
+        positions = model.positions(self, neighbors, squared, self._metric)
+        is_duplicate = squared[:, 0] <= (_DUPLICATE_EPS * self._size) ** 2
+        positions[is_duplicate] = self.low_dim[neighbors[is_duplicate, 0]]
+        return positions
 
 
 def alike(new: Any, dimension: int) -> np.ndarray:
@@ -93,8 +116,8 @@ class Model(Protocol):
 
     def __init__(self, params: Mapping[str, Any]) -> None: ...
 
-    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
-        """Return positions (m × dims) from those of the map and each point's neighbors on it (m × k)."""
+    def positions(self, on: Placement, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+        """Return positions (m × dims) from the map and each point's neighbors on it (m × k)."""
 
 
 MODELS: Registry = Registry(PROJECTIONS)
@@ -108,9 +131,9 @@ class _TSNE:
         self._perplexity = params["perplexity"]
         self.num_neighbors = int(3 * params["perplexity"])
 
-    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+    def positions(self, on: Placement, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
         p = conditional_probabilities(squared, min(self._perplexity, squared.shape[1] / 2))
-        return _minimize(_tsne_objective(low_dim, neighbors, p), low_dim, neighbors)
+        return _minimize(_tsne_objective(on.low_dim, neighbors, p), on, neighbors)
 
 
 @MODELS.register("umap")
@@ -121,9 +144,9 @@ class _UMAP:
         self._curve = fit_ab(params["min_dist"], params.get("spread", 1.0))
         self.num_neighbors = params["neighbors"]
 
-    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+    def positions(self, on: Placement, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
         strengths = membership_strengths(as_distances(squared, metric))
-        return _minimize(_umap_objective(low_dim, neighbors, strengths, *self._curve), low_dim, neighbors)
+        return _minimize(_umap_objective(on.low_dim, neighbors, strengths, *self._curve), on, neighbors)
 
 
 @MODELS.register("pacmap")
@@ -136,8 +159,8 @@ class _PaCMAP:
         self.num_neighbors = params["neighbors"]
         self._further = params["neighbors"] * params["further_ratio"]
 
-    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
-        return _minimize(_pacmap_objective(low_dim, neighbors, self._further, self.is_local), low_dim, neighbors)
+    def positions(self, on: Placement, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+        return _minimize(_pacmap_objective(on.low_dim, neighbors, self._further, self.is_local), on, neighbors)
 
 
 @MODELS.register("localmap")
@@ -155,20 +178,21 @@ class _NeighborMean:
     def __init__(self, params: Mapping[str, Any]) -> None:
         pass
 
-    def positions(self, low_dim: np.ndarray, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
+    def positions(self, on: Placement, neighbors: np.ndarray, squared: np.ndarray, metric: str) -> np.ndarray:
         weights = 1 / np.sqrt(np.maximum(squared, 1e-12))
         weights /= weights.sum(axis=1, keepdims=True)
-        return np.asarray(np.einsum("mk,mkd->md", weights, low_dim[neighbors]), np.float32)
+        return np.asarray(np.einsum("mk,mkd->md", weights, on.low_dim[neighbors]), np.float32)
 
 
-def _linear(high_dim: np.ndarray, low_dim: np.ndarray, new_points: np.ndarray) -> np.ndarray:
+def _linear(high_dim: np.ndarray, low_dim: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what is subtracted from an embedding, the matrix that then maps it, and what is added."""
     # The projection is linear for any data it was fitted on, so that least squares recover it.
     mean, low_mean = high_dim.mean(axis=0, dtype=np.float64), low_dim.mean(axis=0, dtype=np.float64)
     centered = high_dim - mean
     variances, directions = np.linalg.eigh(centered.T @ centered)
     used = variances > 1e-11 * variances[-1]
     inverse = (directions[:, used] / variances[used]) @ directions[:, used].T
-    return np.asarray((new_points - mean) @ (inverse @ (centered.T @ (low_dim - low_mean))) + low_mean, np.float32)
+    return mean, inverse @ (centered.T @ (low_dim - low_mean)), low_mean
 
 
 def _tsne_objective(low_dim: np.ndarray, neighbors: np.ndarray, p: np.ndarray) -> Objective:
@@ -240,9 +264,9 @@ def _weighted_sum(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndar
     return np.stack([np.einsum("mk,mk->m", weights, difference) for difference in differences], axis=1)
 
 
-def _minimize(objective: Objective, low_dim: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+def _minimize(objective: Objective, on: Placement, neighbors: np.ndarray) -> np.ndarray:
     """Descend from the best of each point's nearest neighbors and their mean, until steps are invisible."""
-    guesses, summary = low_dim[neighbors[:, :_NUM_STARTS]], FarFieldSummary(low_dim)  # guesses: m × g × dims
+    guesses, summary = on.low_dim[neighbors[:, :_NUM_STARTS]], on.summary  # guesses: m × g × dims
     m = len(guesses)
     positions = np.empty((m, guesses.shape[2]), np.float32)
     for start in range(0, m, _BLOCK_ROWS):
@@ -291,7 +315,7 @@ class FarFieldSummary:
         _, self._cell = np.unique(step @ cells ** np.arange(dims), return_inverse=True)
         self._count = np.bincount(self._cell).astype(np.float64)
         self._sum = np.stack([np.bincount(self._cell, axis) for axis in positions.T.astype(np.float64)], axis=1)
-        self._num_near = min(NUM_NEAR, n)
+        self._num_near, self._search = min(NUM_NEAR, n), EuclideanSearch(self._positions)
 
     def near_and_far(self, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Summarize the map around some positions.
@@ -302,7 +326,7 @@ class FarFieldSummary:
         Returns:
             Positions (m × k × dims): near points, then means of cells; and how many points each stands for (m × k).
         """
-        _, near = EuclideanSearch(self._positions).search(np.ascontiguousarray(queries, np.float32), self._num_near)
+        _, near = self._search.search(np.ascontiguousarray(queries, np.float32), self._num_near)
         m, cells = len(queries), len(self._count)
         slot = (self._cell[near] + cells * np.arange(m)[:, None]).ravel()
         count = self._count - np.bincount(slot, minlength=m * cells).reshape(m, cells)

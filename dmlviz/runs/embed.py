@@ -22,9 +22,11 @@ from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
 from dmlviz.ops.ball import in_ball
 from dmlviz.ops.torch_state import default_device
 from dmlviz.projection import place_on
+from dmlviz.projection.out_of_sample import Placement
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
 from dmlviz.runs.projection_run import projected_embeddings, projected_items
 from dmlviz.runs.run import LIVE, ProjectionRun, Run
+from dmlviz.storage.file_cache import stamp
 from dmlviz.storage.regular_file import regular_path
 
 if TYPE_CHECKING:
@@ -203,15 +205,22 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
 
     Without projections of earlier steps: the embeddings are by the final net.
     """
-    positions, basis, vectors = {}, run.linear_projection, run.embeddings
+    positions, basis = {}, run.linear_projection
     if basis is not None:
         positions["live"] = basis.project(embeddings).tolist()
     for projection in run.projections():
         if projection.config.whole and projection.state == "finished" and (views is None or projection.id in views):
-            assert vectors is not None  # it has been projected
-            inputs = vectors[projected_items(run, projection.config)]
-            positions[projection.id] = place_on(projection.config, inputs, projection.coordinates, embeddings).tolist()
+            state = stamp(projection.path / "coordinates.npy"), stamp(run.path / "embeddings.npy")
+            positions[projection.id] = _placement(run.path, projection.id, state).place(embeddings).tolist()
     return positions
+
+
+@lru_cache(maxsize=4)  # some 10 MB each
+def _placement(path: Path, view: str, _state: object) -> Placement:
+    run = Run(path)
+    projection, vectors = run.projection(view), run.embeddings
+    assert vectors is not None  # it has been projected
+    return Placement(projection.config, vectors[projected_items(run, projection.config)], projection.coordinates)
 
 
 @lru_cache(maxsize=40)  # checkpoints of a few runs included

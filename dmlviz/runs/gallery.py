@@ -223,7 +223,7 @@ class Gallery:
         return [GalleryNeighbor(pictures[i].id, pictures[i].name, float(distances[i])) for i in order]
 
     def far_from_others(self, pictures: Iterable[str], holders: Holders = None) -> list[str]:
-        """Return a sentence for each picture (ID) that is far from the three or more others of its name."""
+        """Return a sentence for each name of which pictures (IDs) are far from the others, three or more."""
         from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
         asked, said = {*pictures}, []
@@ -240,11 +240,16 @@ class Gallery:
             if len(together) < 4:
                 continue
             distances, nearest = NearestNeighbors(together).others(2)
+            gaps = []
             for row in np.argsort(-distances[:, 0])[: 2 + len(together) // 50]:  # one in a hundred can be far
                 usual = np.quantile(np.delete(np.where(nearest[:, 0] == row, *distances.T[::-1]), row), ALIKE)
-                if row < len(group) and group[row].id in asked and (gap := distances[row, 0]) > usual:
-                    of = f"Far from the others of “{name}”"
-                    said.append(f"{of}: the nearest is {gap:.2g} away, theirs up to {usual:.2g}.")
+                if row < len(group) and group[row].id in asked and distances[row, 0] > usual:
+                    gaps.append((distances[row, 0], usual))
+            if gaps:
+                gap, usual = gaps[0]
+                far = "Far" if len(gaps) == 1 else f"{len(gaps)} pictures are far"
+                of = "the nearest is" if len(gaps) == 1 else "the nearest of the farthest is"
+                said.append(f"{far} from the others of “{name}”: {of} {gap:.2g} away, theirs up to {usual:.2g}.")
         return said
 
     def export(self, file: IO[bytes], holders: Holders = None) -> int:

@@ -3,6 +3,7 @@
 import time
 from copy import deepcopy
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -73,7 +74,7 @@ class Judge:
                 known = others[_evenly(len(others), MAX_FEATURES)]
                 self._references = NearestNeighbors(self._net.forward(data.train.images[known])[0], "cosine")
                 known = others[_evenly(len(others), MAX_SHAPES)]
-                self._shapes = ShapeDistance(data.train.images[known], data.train.labels[known])
+                self._shapes = _shapes(data.train.images[known], data.train.labels[known])
             signals = self.signals(images, self._net.forward(images)[1])
             short, basis = "validation images", f"{len(rows):,} validation images"
             if len(rows) < FEW and len(labels) > 1:
@@ -109,6 +110,17 @@ class Judge:
             found, _ = self._references.search(self._net.forward(images)[0], NEIGHBORS)
             spaces |= {"features": found.mean(axis=1), "shape": self._shapes.of(images, label)}
         return NeighborSignals(spaces, label, agreeing, neighbors.shape[1])
+
+
+_known_shapes: dict[str, ShapeDistance] = {}  # of the last data: no other training on them changes these
+
+
+def _shapes(images: np.ndarray, labels: np.ndarray) -> ShapeDistance:
+    key = sha256(images.tobytes() + labels.tobytes() + str(images.shape).encode()).hexdigest()
+    if key not in _known_shapes:
+        _known_shapes.clear()
+        _known_shapes[key] = ShapeDistance(images, labels)
+    return _known_shapes[key]
 
 
 @lru_cache(maxsize=2)  # 40 MB each

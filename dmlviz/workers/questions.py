@@ -82,9 +82,24 @@ def _places(path: Path, holders: tuple[str, ...] | None, _state: tuple[object, .
     """Return the places of kept pictures on each map, of the newest alone where each takes milliseconds."""
     run = Run(path)
     kept = Gallery(run)
-    embeddings = kept.embed(kept.pictures(holders))
-    linear = [one.id for one in run.projections() if one.config.declared.linear]
-    return project_onto_maps(run, embeddings[-MAX_PLACED:]) | project_onto_maps(run, embeddings, linear)
+    pictures = kept.pictures(holders)
+    embeddings, maps = kept.embed(pictures), [one for one in run.projections() if one.state == "finished"]
+    places = project_onto_maps(run, embeddings, [one.id for one in maps if one.config.declared.linear])
+    row_of = {one.id: row for row, one in enumerate(pictures)}
+    newest = [*row_of][-MAX_PLACED:]
+    for view in (one.id for one in maps if one.config.whole and not one.config.declared.linear):
+        known = _placed_on(path, view, stamp(path / "weights.safetensors"))
+        if new := [one for one in newest if one not in known]:
+            rows = [row_of[one] for one in new]
+            known |= zip(new, project_onto_maps(run, embeddings[rows], [view])[view], strict=True)
+        places[view] = [known[one] for one in newest]
+    return places
+
+
+@lru_cache(maxsize=32)
+def _placed_on(path: Path, view: str, _net: object) -> dict[str, list[float]]:
+    """Return the places on a map that are known, by picture: a change of a large gallery places what is new."""
+    return {}
 
 
 def batch(data_root: Path | None, run: str, step: int) -> dict[str, object]:

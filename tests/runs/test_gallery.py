@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from dmlviz.cli.main import main
-from dmlviz.config import TrainConfig
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import load
 from dmlviz.data.frame import Frame, picture_hints
 from dmlviz.errors import DamagedFileError, DiskFullError, UserError
@@ -21,12 +21,14 @@ from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import damage_summary, run_damage
 from dmlviz.runs.embed import embed
 from dmlviz.runs.gallery import Gallery, GalleryNeighbor, name_of, read_named
+from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.quota import run_size
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.search_api.service import SearchService
 from dmlviz.storage.disk_space import disk_full
+from dmlviz.workers import questions
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", steps=40, num_snapshots=2)
 NAMES = ("smiley", "<b>bold</b>", "../../etc", "a/b:c?", "50 %", "..", "名前", "é " + "x" * 58)
@@ -259,9 +261,32 @@ def test_a_picture_far_from_the_others_of_its_name_is_said(run, images):
     ids = [one.id for one in kept]
     assert not Gallery(run).far_from_others(ids, ["nobody"])
     [said] = Gallery(run).far_from_others(ids)
-    assert said.startswith("Far from the others of “lucky”")
+    assert said.startswith("Far from the others of “lucky”: the nearest is")
     odd, _ = Gallery(run).add([other], ["7"])
     assert Gallery(run).far_from_others([odd[0].id])  # the test images of class 7 are others of this name
+
+
+@pytest.mark.slow
+def test_a_change_of_the_gallery_places_what_is_new_alone_and_all_where_they_belong(run, images, monkeypatch):
+    map = Runs(run.path.parent).create_projection(run, ProjectionConfig(method="tsne", params={"iterations": 20}))
+    run_projection(map.path)
+    asked = []
+    place = questions.project_onto_maps
+    monkeypatch.setattr(
+        questions, "project_onto_maps", lambda *args: (asked.append((len(args[1]), args[2])), place(*args))[1]
+    )
+    kept, _ = Gallery(run).add(images[:5], ["x"] * 5)
+    for change in (
+        lambda: None,
+        lambda: Gallery(run).remove([kept[1].id]),
+        lambda: Gallery(run).add(images[5:7], ["y"] * 2),
+    ):
+        change()
+        found = questions.gallery(None, str(run.path), None, [], True)["places"]
+        whole = place(run, Gallery(run).embed(Gallery(run).pictures()))
+        for view in ("live", map.id):
+            np.testing.assert_allclose(found[view], whole[view], atol=1e-4)
+    assert [count for count, views in asked if views == [map.id]] == [5, 2]
 
 
 @pytest.mark.slow

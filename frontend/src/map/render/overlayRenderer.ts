@@ -37,7 +37,7 @@ export function isAstray({ camera, tween, t, settled, usable, port }: Scene): bo
 
 const NAMES_APART = 36; // pixels that the classes must span to be named
 const MANY_KEPT = 200; // pictures of a gallery, whose marks are smaller
-const APART = 7; // pixels between the crosses of many new images, so that the points below stay in sight
+const [APART, KEPT_APART] = [7, 16]; // pixels between the marks of many, so that the points below stay in sight
 const STAR_ANIMATION_S = 0.32;
 
 const spanOf = (values: number[]) => maxOf(values) - minOf(values);
@@ -261,7 +261,8 @@ export class OverlayRenderer {
     const places = this.galleryPlaces(scene);
     const { kept } = pointed();
     const reach = places.length > MANY_KEPT ? 4 : 7;
-    if (places.length) overlay.drawDiamonds(context, places, state.theme, reach);
+    const marks = this.sparse(scene, places, KEPT_APART).map(([, place]) => place);
+    if (marks.length) overlay.drawDiamonds(context, marks, state.theme, reach);
     if (kept === null || !places[kept]) return;
     const { names } = state.gallery!; // on some maps only the newest have a place
     overlay.drawDiamonds(context, [places[kept]], state.theme, reach + 2, names[names.length - places.length + kept]);
@@ -296,14 +297,17 @@ export class OverlayRenderer {
     const { newBatch, colors, theme } = this.parts.state;
     const places = this.newBatchPlaces(scene);
     const areMany = places.length > MANY_NEW;
-    const taken = new Set<number>();
-    const [left, top] = scene.toScreen([0, 0]); // the same crosses are drawn wherever the map is moved
-    places.forEach((place, i) => {
-      const cell = Math.floor((place[0] - left) / APART) * 65_536 + Math.floor((place[1] - top) / APART);
-      if (areMany && taken.has(cell)) return;
-      taken.add(cell);
+    for (const [i, place] of this.sparse(scene, places, APART))
       overlay.drawCross(context, place, colors[newBatch?.labels?.[i] ?? -1] ?? theme.text, theme, areMany);
-    });
+  }
+
+  /** The marks to draw, with their numbers: of many the last in each square of a side, the same wherever the map is moved. */
+  private sparse(scene: Scene, places: Point[], side: number): [number, Point][] {
+    const all = [...places.entries()];
+    if (all.length <= MANY_NEW) return all;
+    const [left, top] = scene.toScreen([0, 0]);
+    const cellOf = ([x, y]: Point) => Math.floor((x - left) / side) * 65_536 + Math.floor((y - top) / side);
+    return [...new Map(all.map((mark) => [cellOf(mark[1]), mark])).values()];
   }
 
   private drawQuery(context: Context, scene: Scene): void {

@@ -13,7 +13,7 @@ const canStream = (): boolean =>
 interface Props {
   /** Is given each picture. */
   take(this: void, photo: Blob, name: string): void;
-  /** Is told why there is none. */
+  /** Is told why there is none; "" when there is one. */
   refuse(this: void, words: string): void;
 }
 
@@ -67,7 +67,10 @@ export function Camera({ take, refuse }: Props) {
             muted
             autoplay
             playsInline
-            onPlaying={() => setPlays(true)}
+            onPlaying={() => {
+              setPlays(true);
+              refuse("");
+            }}
           />
           <button class="primary" disabled={!plays} onClick={shoot} children="Take photo" />
         </>

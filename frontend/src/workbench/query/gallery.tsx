@@ -1,5 +1,5 @@
 // A person's own pictures, kept under names with a run: the line that keeps one more, and what is kept so far.
-import { bus } from "../../lib/bus.ts";
+import { bus, MANY_NEW } from "../../lib/bus.ts";
 import { heeding } from "../../lib/boundary.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
@@ -180,6 +180,10 @@ export function Said() {
   );
 }
 
+/** Says that not all marks are drawn. */
+export const ManyMarks = ({ count }: { count: number }) =>
+  count > MANY_NEW ? <p class="quiet">Where marks would lie close together, one is drawn; zoom in for more.</p> : null;
+
 /** What is kept, newest first; nothing where there is none. */
 export function GalleryList({ source, removed }: { source: QuerySource; removed(this: void): void }) {
   const { content, isWhole } = gallery;
@@ -194,6 +198,7 @@ export function GalleryList({ source, removed }: { source: QuerySource; removed(
             <span>{`◇ Your gallery: ${grouped(pictures.length)}`}</span>
             <a class="link" href={serverUrl(`${ROUTES}/runs/${source.run}/gallery.zip`)} download children="Export" />
           </p>
+          <ManyMarks count={pictures.length} />
           <ul class="pictures">
             {shown.map(([id, name, isMine]) => (
               <li key={id} data-kept={name}>

@@ -1,10 +1,11 @@
 // Many new images over the map at once: a data set, or the kept pictures; and whether they are of the same cloud.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { bus, MANY_NEW } from "../../lib/bus.ts";
+import { bus } from "../../lib/bus.ts";
 import { grouped, messageOf, percent } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { NewBatchContent, QuerySource } from "../../protocol.ts";
+import { ManyMarks } from "./gallery.tsx";
 
 const FEW = 3; // classes, of which one reads without asking
 
@@ -130,9 +131,7 @@ function Result({ content: { said, classes, far, places } }: { content: NewBatch
       {said.map((sentence) => (
         <p>{sentence}</p>
       ))}
-      {places.length > MANY_NEW && (
-        <p class="quiet">Where crosses would lie close together, one is drawn; zoom in for more.</p>
-      )}
+      <ManyMarks count={places.length} />
       {far && (
         <img class="far-images" src={`data:image/png;base64,${far}`} alt="The first images that nothing is near to" />
       )}

@@ -46,6 +46,8 @@ export class QueryPanel {
         this.follow();
       }),
     );
+    // Who comes near asks soon.
+    this.node.addEventListener("pointerenter", () => this.source && prepareAnswers(this.source));
     this.listen("paste", (event) => this.take(event, event.clipboardData));
     this.listen("dragover", (event) => this.onDragOver(event));
     this.listen("dragleave", (event) => event.relatedTarget === null && this.say(""));
