@@ -67,6 +67,7 @@ def _megabytes(size: int) -> str:
 
 
 MISSING = "it is not there"  # the reason for a file that does not exist
+READ_ONLY = "its folder can only be read"  # for one that cannot be written
 
 
 class DamagedFileError(UserError):
@@ -84,7 +85,10 @@ class DamagedFileError(UserError):
         run_id, self.file = _split_run_path(path)
         self.description = f"{self.file} is missing" if reason == MISSING else f"{self.file} is damaged ({reason})"
         label = f"{self.file} of run {run_id}" if run_id else self.file
-        super().__init__(f"{label} cannot be read: {reason}. Delete what it belongs to, or make it again.")
+        if reason == READ_ONLY:
+            super().__init__(f"{label} cannot be written: {reason}. Allow writing there, or copy it to another folder.")
+        else:
+            super().__init__(f"{label} cannot be read: {reason}. Delete what it belongs to, or make it again.")
 
 
 def _split_run_path(path: Path) -> tuple[str, str]:

@@ -167,7 +167,12 @@ class Gallery:
                 if (one.id in gone or one.name in gone) and (holders is None or one.holder in holders)
             }
             if meant:
-                self._write([one for one in kept if one not in meant])
+                left = [one for one in kept if one not in meant]
+                try:
+                    self._write(left)
+                except DiskFullError:  # what is made anew leaves the room that a removal needs
+                    (self.folder / "embeddings.npz").unlink(missing_ok=True)
+                    self._write(left)
             for one in meant:
                 (self.folder / f"{one.id}.png").unlink(missing_ok=True)
         return len(meant)

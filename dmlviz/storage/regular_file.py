@@ -16,7 +16,7 @@ from operator import or_
 from pathlib import Path
 from typing import IO
 
-from dmlviz.errors import DamagedFileError
+from dmlviz.errors import READ_ONLY, DamagedFileError
 
 # Windows has only the last of these.
 _FLAGS = reduce(or_, (getattr(os, f"O_{name}", 0) for name in ("NOFOLLOW", "NONBLOCK", "CLOEXEC", "BINARY")))
@@ -52,7 +52,8 @@ def open_regular(path: Path, mode: str = "rb") -> IO[bytes]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise DamagedFileError(path, _reason(path, error)) from None
+        is_locked = mode != "rb" and error.errno in (errno.EROFS, errno.EACCES)
+        raise DamagedFileError(path, READ_ONLY if is_locked else _reason(path, error)) from None
     kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
     if kind != stat.S_IFREG:
         os.close(descriptor)

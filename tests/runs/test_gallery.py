@@ -1,7 +1,9 @@
 """Pictures that are kept under names with a run: found by the next query, exported, carried along, removed."""
 
+import errno
 import io
 import json
+import os
 import shutil
 import threading
 import time
@@ -170,6 +172,33 @@ def test_a_full_disk_keeps_nothing_and_says_so(run, images, monkeypatch):
         Gallery(run).add(images[1:3], ["lost", "lost"])
     assert sorted(run.path.rglob("gallery/*.png")) == files
     assert len(Gallery(run).pictures()) == 1
+
+
+def test_a_picture_is_removed_from_a_full_disk(run, images, monkeypatch):
+    kept, _ = Gallery(run).add(images[:2], ["a", "b"])
+    Gallery(run).embed(kept)
+    write = gallery_module.atomic_write
+
+    def full(path, size=0):
+        if (path.parent / "embeddings.npz").exists():  # which takes what is left
+            raise disk_full(path.parent)
+        return write(path, size)
+
+    monkeypatch.setattr(gallery_module, "atomic_write", full)
+    assert Gallery(run).remove([kept[0].id]) == 1
+    assert Gallery(run).names() == {"b": 1}
+
+
+def test_a_folder_that_can_only_be_read_is_called_so(run, images, monkeypatch):
+    def read_only(path, flags, *rest):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+    Gallery(run).add(images[:1], ["kept"])
+    monkeypatch.setattr(os, "open", read_only)
+    with pytest.raises(
+        UserError, match=r"gallery/lock of run \w+ cannot be written: its folder can only be read\. Allow"
+    ):
+        Gallery(run).add(images[1:2], ["lost"])
 
 
 def test_two_people_at_once_keep_all(run, images):
