@@ -6,11 +6,15 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Playwright, expect, sync_playwright
 
 from dmlviz.config import TrainConfig
 from dmlviz.runs.run import Run
@@ -35,6 +39,14 @@ ARGUMENTS = [
     "--enable-unsafe-swiftshader",
     "--disable-gpu-compositing",  # as browsers do by themselves where there is no GPU: only WebGL is emulated
 ]
+# Playwright describes the whole page after each look at what `expect` waits for, in case that is the last: a tenth of
+# what stories cost.
+NO_SNAPSHOTS = """import { Module } from "node:module";
+const compile = Module.prototype._compile;
+Module.prototype._compile = function (code, ...rest) {
+  const quick = code.replace("ariaSnapshotForExpectFailure(element, options) {", "$& return undefined;");
+  return compile.call(this, quick, ...rest);
+};"""
 ROLES = ("member", "teacher", "guest")
 expect.set_options(timeout=SLOW)
 
@@ -63,12 +75,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def serve() -> Iterator[Callable[..., Server]]:
-    """`serve(*options)`: `dmlviz serve` with these options, as a person starts it; it stops when the session ends."""
+    """`serve(*options, **environment)`: `dmlviz serve`, as a person starts it; it stops when the session ends."""
     servers: list[Server] = []
 
-    def start(*options: object) -> Server:
+    def start(*options: object, **environment: str) -> Server:
         command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser", *map(str, options)]
-        servers.append(Server(command, {"NUMBA_DISABLE_JIT": "1"}))
+        servers.append(Server(command, {"NUMBA_DISABLE_JIT": "1"} | environment))
         return servers[-1]
 
     yield start
@@ -88,8 +100,24 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the feature of docs/EXTENDING.md is installed, as a package with an entry point."""
+    folder = tmp_path_factory.mktemp("packages")
+    shutil.copytree(ROOT / "examples" / "class_sizes", folder / "class_sizes")
+    installed = folder / "class_sizes-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: class-sizes\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[dmlviz.features]\nclass_sizes = class_sizes.feature\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def server(
-    runs: Path, serve: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory, plugins: list[Path]
+    runs: Path,
+    serve: Callable[..., Server],
+    tmp_path_factory: pytest.TempPathFactory,
+    plugins: list[Path],
+    package: Path,
 ) -> Server:
     """The server that most stories visit."""
     data = tmp_path_factory.mktemp("data")  # what a story adds stays here
@@ -97,7 +125,7 @@ def server(
         for known in folder.iterdir():
             (data / known.name).symlink_to(known)
     options = [word for file in plugins for word in ("--plugin", file)]
-    return serve("--runs", runs, "--data", data, *options)
+    return serve("--runs", runs, "--data", data, *options, PYTHONPATH=str(package))
 
 
 @pytest.fixture(scope="session")
@@ -129,8 +157,11 @@ def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
     """What drives the browsers."""
-    with sync_playwright() as started:
-        yield started
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NODE_OPTIONS", f"--import=data:text/javascript,{quote(NO_SNAPSHOTS)}")
+        driver = sync_playwright().start()
+    yield driver
+    driver.stop()
 
 
 @pytest.fixture(scope="session")
@@ -196,6 +227,50 @@ def visit(tabs: Tabs, server: Server):
         assert person.errors == []
         elsewhere = [url for url in person.requests if not url.startswith((person.url, "data:", "blob:"))]
         assert elsewhere == [], "the page asked other hosts"
+
+
+class Files(ThreadingHTTPServer):
+    """A server of the plain files of a folder; `url` is its address."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=folder))
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        Thread(target=self.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Any]:
+    """A page in a window of its own, with what it `asked` for and its `failures`."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
+    context.set_default_timeout(SLOW)
+    page: Any = context.new_page()
+    page.asked, page.failures = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("pageerror", lambda error: page.failures.append(str(error)))
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def come(tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    """`come(width, height)`: a page of somebody who is here for the first time, with cookies of their own."""
+    pages: list[Page] = []
+    errors: list[str] = []
+
+    def hear(error: Error) -> None:
+        errors.append(str(error))
+
+    def somebody(width: int = 1280, height: int = 720) -> Page:
+        pages.append(tabs.take(width, height, motion=False, first_visit=True, owner=str(len(pages))))
+        pages[-1].on("pageerror", hear)
+        return pages[-1]
+
+    yield somebody
+    for page in pages:
+        page.remove_listener("pageerror", hear)
+        tabs.leave(page)
+        page.context.clear_cookies()
+    assert errors == []
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, TimeoutError, expect
 
 from dmlviz.labs.registry import LABS
+from tests.waiting import until
 
 SLOW = 60_000  # milliseconds; two busy cores that draw WebGL in software
 
@@ -23,11 +24,31 @@ PLACE_OF_POINT = """(chart, [trace, index]) => {
 }"""
 
 
+# What a story may need a second later, and none but one does: a second of work on each page.
+SAVES_DATA = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } });"
 # Somebody who was here, and left the settings open where they leave room for the map.
 RETURNS = """if (location.protocol === "http:") {
   localStorage.setItem("dmlviz.visited", "yes");
   if (innerWidth > 768) localStorage.setItem("stSidebarCollapsed-", "false");
 }"""
+
+
+def drag(node: Locator, *places: tuple[float, float]) -> None:
+    """Press the mouse at the first place of an element, as shares of its size, and let it go at the last."""
+    node.scroll_into_view_if_needed()
+    mouse, boxes = node.page.mouse, [None]
+    until(lambda: boxes.append(node.bounding_box()) or node.page.wait_for_timeout(100) or boxes[-1] == boxes[-2])
+    box = boxes[-1]  # where it stays: what comes above it on a busy machine moves it
+    at = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in places]
+    mouse.move(*at[0])
+    mouse.down()
+    for place in at[1:]:
+        mouse.move(*place, steps=8)
+    mouse.up()
+
+
+SEVEN = (0.3, 0.2), (0.7, 0.2), (0.45, 0.8)
+ONE = (0.5, 0.2), (0.5, 0.8)
 
 
 class Tabs:
@@ -43,13 +64,17 @@ class Tabs:
         self._left: dict[BrowserContext, list[Page]] = defaultdict(list)
 
     def take(self, width: int, height: int, theme: Any = "light", motion: bool = True, **options: Any) -> Page:
-        """An empty tab of this size, for somebody with these preferences who was here before, or not: `first_visit`."""
+        """An empty tab of this size, for somebody with these preferences who was here before, or not: `first_visit`.
+
+        What is loaded before it is asked for is not, without `saves_data`. Each `owner` has cookies of their own.
+        """
         key = tuple(sorted(options.items()))
         if key not in self._windows:
-            first_visit = options.pop("first_visit", False)
+            scripts = {RETURNS: not options.pop("first_visit", False), SAVES_DATA: options.pop("saves_data", True)}
+            options.pop("owner", None)
             self._windows[key] = self._browser.new_context(**options)
-            if not first_visit:
-                self._windows[key].add_init_script(RETURNS)
+            for script in (script for script, wanted in scripts.items() if wanted):
+                self._windows[key].add_init_script(script)
             self._windows[key].set_default_timeout(SLOW)
             self._windows[key].new_page()  # keeps the window open
         window = self._windows[key]

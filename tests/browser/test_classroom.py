@@ -3,33 +3,14 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from dmlviz.runs.store import Runs
 from tests.browser.accessibility import accessibility_violations
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def come(chromium: Browser) -> Iterator:
-    """`come(width, height)`: a page of somebody with a browser of their own."""
-    contexts, errors = [], []
-
-    def somebody(width: int = 1280, height: int = 720) -> Page:
-        contexts.append(chromium.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce"))
-        contexts[-1].set_default_timeout(60_000)
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        return page
-
-    yield somebody
-    for context in contexts:
-        context.close()
-    assert errors == []
 
 
 def press(page: Page, name: str) -> None:

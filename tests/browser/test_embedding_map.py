@@ -1,21 +1,20 @@
 """The map as a package of its own: on a bare page, and in an app of Streamlit of ten lines."""
 
-import functools
 import gzip
-import http.server
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
-import threading
 import urllib.request
 import zipfile
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+
+from tests.browser.conftest import Files
 
 SLOW = 60_000  # milliseconds, on two busy cores
 
@@ -24,25 +23,17 @@ SCRIPT = PACKAGE / "streamlit_embedding_map" / "_frontend" / "embedding_map.js"
 
 
 @pytest.fixture
-def page(chromium):
-    opened = chromium.new_page(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
-    troubles = []
-    opened.on("pageerror", lambda error: troubles.append(str(error)))
-    yield opened
-    opened.close()
-    assert troubles == []
+def page(page):
+    yield page
+    assert page.failures == []
 
 
 @pytest.fixture
 def bare_page():
-    """The address of the example on any page, behind a server of plain files."""
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=PACKAGE)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/examples/page.html"
+    """The address of the example on any page."""
+    with Files(PACKAGE) as server:
+        yield f"{server.url}/examples/page.html"
         server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")

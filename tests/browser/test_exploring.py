@@ -263,7 +263,8 @@ WHILE_MEASURED_MS = 240_000
 SCRIPT_IS_HERE = "performance.getEntriesByType('resource').some(({ name }) => name.includes('PlotlyChart'))"
 
 
-def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_point(person, digits_run):
+def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_point(visit, digits_run):
+    person = visit(saves_data=False)
     person.open(f"?run={digits_run.id}")
     page = person.page
     drawer = page.get_by_test_id("stExpander").filter(has_text="Curves")

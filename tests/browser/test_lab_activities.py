@@ -22,23 +22,10 @@ from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.runs.store import Runs
 from dmlviz.storage.arrays import read_arrays
 from tests.browser.accessibility import accessibility_violations
+from tests.browser.person import drag
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
-
-
-def drag(page, node, *places):
-    """Press the mouse at the first place of an element, as shares of its size, and let it go at the last."""
-    node.scroll_into_view_if_needed()
-    boxes = [None]
-    until(lambda: boxes.append(node.bounding_box()) or page.wait_for_timeout(100) or boxes[-1] == boxes[-2])
-    box = boxes[-1]  # where it stays: what comes above it on a busy machine moves it
-    at = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in places]
-    page.mouse.move(*at[0])
-    page.mouse.down()
-    for place in at[1:]:
-        page.mouse.move(*place, steps=8)
-    page.mouse.up()
 
 
 def whole_page_reruns(person):
@@ -86,7 +73,7 @@ def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(streamlit_serve
     page.get_by_role("button", name="Add three test pictures of 7").click()
     expect(page.get_by_text("7 (3)")).to_be_visible()
 
-    drag(page, page.locator("canvas").last, (0.3, 0.2), (0.7, 0.2), (0.45, 0.85))
+    drag(page.locator("canvas").last, (0.3, 0.2), (0.7, 0.2), (0.45, 0.85))
     answer = page.get_by_text("the nearest, ")
     expect(answer).to_be_visible()
     page.get_by_label("Name", exact=True).fill("my sign")
@@ -128,7 +115,7 @@ def test_a_thing_is_followed_from_a_box_drawn_by_hand(person):
     expect(tracker).to_have_attribute("data-method", "pixel correlation")
     expect(page.get_by_text("Score map, pixel correlation")).to_be_visible()
 
-    drag(page, page.get_by_role("img", name="The video"), (0.1, 0.1), (0.4, 0.4))
+    drag(page.get_by_role("img", name="The video"), (0.1, 0.1), (0.4, 0.4))
     expect(tracker).to_have_attribute("data-own", "true")
     assert tracker.get_attribute("data-means").split() != means
     page.get_by_role("button", name="Back to the true first box").click()
@@ -183,7 +170,7 @@ def test_a_drawing_finds_photographs_and_lies_on_the_map(person):
     expect(search).to_have_attribute("data-pairs", "150")
     shirt = ((0.25, 0.15), (0.5, 0.2), (0.75, 0.15), (0.95, 0.35), (0.82, 0.45), (0.73, 0.38), (0.73, 0.92))
     shirt += ((0.27, 0.92), (0.27, 0.38), (0.18, 0.45), (0.05, 0.35), (0.25, 0.15))
-    drag(page, page.locator(".query-pad canvas"), *shirt)
+    drag(page.locator(".query-pad canvas"), *shirt)
     expect(search.locator(".nearest li")).to_have_count(13)
     assert (search.get_attribute("data-kinds") or "").count("T-shirt") >= 3
     page.get_by_test_id("stButtonGroup").get_by_text("class", exact=True).click()

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from dmlviz.runs.store import Runs
 from tests.browser.conftest import data_folder
+from tests.browser.person import SEVEN, drag
 from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -54,12 +55,7 @@ def test_the_mission_from_the_first_page_to_the_export(visit, runs, browser, dat
     expect(inspector.locator("button.row")).to_have_count(10)
 
     person.inspect("Draw")
-    box = page.locator(".query-pad[data-ready=true] canvas").bounding_box()
-    for index, (x, y) in enumerate([(0.3, 0.2), (0.7, 0.2), (0.45, 0.8)]):
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=8)
-        if index == 0:
-            page.mouse.down()
-    page.mouse.up()
+    drag(page.locator(".query-pad[data-ready=true] canvas"), *SEVEN)
     expect(inspector).to_have_attribute("data-subject", "query")
     expect(inspector.locator("button.row")).to_have_count(10)
     until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")

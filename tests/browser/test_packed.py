@@ -13,7 +13,7 @@ from dmlviz.export.page import write_html
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs
-from tests.browser.person import Person
+from tests.browser.person import Person, drag
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -159,13 +159,8 @@ def test_a_3d_map_is_rotated_and_keeps_its_angle(reader, runs, digits_run):
     person = reader(digits_run, projection)
     person.map_has("dims", "3")
     person.map_has("state", "finished")
-    box = person.map.locator(".overlay").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     before = between(person)
-    person.page.mouse.move(x, y)
-    person.page.mouse.down()
-    person.page.mouse.move(x + 90, y + 20, steps=4)
-    person.page.mouse.up()
+    drag(person.map.locator(".overlay"), (0.5, 0.5), (0.6, 0.55))
     turned = between(person)
     assert turned != pytest.approx(before, abs=1)
     person.page.locator(".map .view > summary").click()

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import School
 
@@ -11,26 +11,18 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def arrive(chromium: Browser, school: School):
+def arrive(come, school: School):
     """`arrive("teacher")`: a browser of their own, let in by that link; `arrive("")`: one without a link."""
-    contexts, errors = [], []
 
-    def come(role: str) -> Page:
-        context = chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-        context.set_default_timeout(60_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
+    def somebody(role: str) -> Page:
+        page = come(1280, 800)
         page.goto(f"{school.url}/?token={school.tokens[role]}" if role else school.url)
         if role:
             expect(page.get_by_test_id("stSidebar")).to_contain_text(f"· {role}")
             assert "token" not in page.url
         return page
 
-    yield come
-    for context in contexts:
-        context.close()
-    assert errors == []
+    return somebody
 
 
 def train(page: Page, school: School, settings: str) -> str:

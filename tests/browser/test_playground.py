@@ -2,9 +2,6 @@
 
 import gzip
 import re
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -18,14 +15,10 @@ from dmlviz.lessons import LESSONS
 from dmlviz.runs.archive import import_run
 from dmlviz.runs.embed import trained_net
 from dmlviz.runs.store import Runs
-from tests.browser.conftest import SLOW
+from tests.browser.conftest import Files
+from tests.browser.person import ONE, drag
 
 READY_MADE = ("476b1d8df4e46879", "dc2e30bde135d469")  # digits, for the tasks of the lesson
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format, *args):
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -39,20 +32,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def page(chromium, folder):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
-    Thread(target=server.serve_forever, daemon=True).start()
-    context = chromium.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
-    page = context.new_page()
-    page.set_default_timeout(SLOW)
-    page.address, page.server = f"http://127.0.0.1:{server.server_port}/playground/index.html", server
-    page.asked, page.failures = [], []
-    page.on("request", lambda request: page.asked.append(request.url))
-    page.on("pageerror", lambda error: page.failures.append(str(error)))
+def page(page, folder):
+    page.server = Files(folder)
+    page.address = f"{page.server.url}/playground/index.html"
     yield page
-    context.close()
-    server.shutdown()
-    server.server_close()
+    page.server.shutdown()
+    page.server.server_close()
 
 
 def trained(page):
@@ -61,14 +46,6 @@ def trained(page):
     page.locator("button.train", has_text="Train").wait_for()  # it was "Stop" meanwhile
     page.get_by_text("Trained in this tab: step").wait_for()
     return page.locator("p.status").inner_text()
-
-
-def draw_a_one(page):
-    box = page.locator(".query-pad canvas").bounding_box()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
-    page.mouse.up()
 
 
 def test_a_page_trains_offline_and_the_app_takes_its_run_with_the_same_numbers(page, folder, tmp_path):
@@ -81,7 +58,7 @@ def test_a_page_trains_offline_and_the_app_takes_its_run_with_the_same_numbers(p
     said = trained(page)
     assert float(re.search(r"P@1 ([\d.]+) on 120 validation images", said)[1]) >= 0.95
 
-    draw_a_one(page)
+    drag(page.locator(".query-pad canvas"), *ONE)
     page.locator(".inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
     page.get_by_text("Why is it near to the nearest test image?").click()
     page.locator("figure.parts canvas").nth(2).wait_for()
@@ -105,7 +82,7 @@ def test_a_page_trains_offline_and_the_app_takes_its_run_with_the_same_numbers(p
 def test_settings_change_while_it_trains_and_a_point_and_a_drawing_show_their_neighbors_of_now(page):
     page.goto(f"{page.address}?steps=10000&loss=triplet")
     page.get_by_role("button", name="Train", exact=True).click()
-    draw_a_one(page)
+    drag(page.locator(".query-pad canvas"), *ONE)
     inspector = page.locator(".inspector")
     inspector.get_by_text("of 10 neighbors are of class").wait_for()
     expect(inspector).not_to_have_text(inspector.inner_text(), use_inner_text=True)  # asked again at each snapshot
@@ -185,6 +162,6 @@ def test_a_task_of_a_lesson_trains_its_own_net(page):
     page.locator("button.train:enabled").wait_for()
     assert page.get_by_label("Miner", exact=True).locator("option").all_inner_texts() == ["Random hard negative"]
     assert page.get_by_label("Net", exact=True).locator("option").all_inner_texts() == ["Small"]
-    page.get_by_label("Steps", exact=True).select_option("100")
-    assert float(re.search(r"P@1 ([\d.]+)", trained(page))[1]) > 0.9
+    page.goto(f"{page.url}&steps=20")
+    assert float(re.search(r"P@1 ([\d.]+)", trained(page))[1]) > 0.5
     assert page.failures == []

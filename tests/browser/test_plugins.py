@@ -3,14 +3,12 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.server_process import ROOT
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -121,25 +119,11 @@ def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person
         expect(page.get_by_role("heading", name=name)).to_be_visible()
 
 
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    """The feature of docs/EXTENDING.md, installed as a package with an entry point."""
-    shutil.copytree(ROOT / "examples" / "class_sizes", tmp_path / "class_sizes")
-    installed = tmp_path / "class_sizes-1.0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: class-sizes\nVersion: 1.0\n")
-    (installed / "entry_points.txt").write_text("[dmlviz.features]\nclass_sizes = class_sizes.feature\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-
-
-def test_a_feature_in_a_package_brings_a_page_a_route_work_and_a_command(package, serve, visit, tmp_path):
-    runs = tmp_path / "runs"
-    person = visit(at=serve("--runs", runs, "--data", tmp_path))
+def test_a_feature_in_a_package_brings_a_page_a_route_work_and_a_command(package, person, digits_run):
     person.open()
     person.page.get_by_role("link", name="Class sizes", exact=True).click()
     expect(person.page).to_have_url(re.compile("/class-sizes"))
-    link = person.page.get_by_role("link", name=re.compile("igits")).first
-    run = re.search("runs/([^/]+)/", link.get_attribute("href"))[1]
+    link = person.page.locator(f"a[href*='runs/{digits_run.id}/']")
     with person.page.context.expect_page() as opened:  # Streamlit opens links in a new tab
         link.click()
     sizes = json.loads(opened.value.inner_text("body"))
@@ -148,8 +132,9 @@ def test_a_feature_in_a_package_brings_a_page_a_route_work_and_a_command(package
     assert sum(sizes.values()) == 596
 
     def said(*words):
-        command = [sys.executable, "-m", "dmlviz", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ, timeout=60).stdout
+        command, environment = [sys.executable, "-m", "dmlviz", *words], os.environ | {"PYTHONPATH": str(package)}
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment, timeout=60).stdout
 
-    assert said("class-sizes", run, "--runs", str(runs)) == "".join(f"{name}: {sizes[name]}\n" for name in sizes)
+    counted = said("class-sizes", digits_run.id, "--runs", str(digits_run.path.parent))
+    assert counted == "".join(f"{name}: {sizes[name]}\n" for name in sizes)
     assert "Count the test images of each class of a run." in said("--help")

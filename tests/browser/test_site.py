@@ -3,9 +3,6 @@
 import json
 from base64 import b64decode, b64encode
 from contextlib import closing
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -23,14 +20,10 @@ from dmlviz.lessons import LESSONS
 from dmlviz.runs.embed import embed
 from dmlviz.runs.explanations import occlusion_maps
 from dmlviz.runs.store import Runs
-from tests.browser.person import SLOW
+from tests.browser.conftest import Files
+from tests.browser.person import ONE, drag
 
 RUN = "476b1d8df4e46879"  # comes with the program: digits, `small`, in the plane
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format, *args):
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -41,25 +34,16 @@ def site(tmp_path_factory):
     export = RunExport.from_run(run)
     lesson = LessonExport(LESSONS["why-mining"], (export, export))
     assert write_site(folder, [export], ["recall"], "Two <things>", [lesson]) == []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", folder
+    server = Files(folder)
+    yield server.url, folder
     server.shutdown()
     server.server_close()
 
 
 @pytest.fixture
-def page(chromium, site):
-    """A page that notes every address that it asks for, and every error."""
-    context = chromium.new_context(reduced_motion="reduce")
-    context.set_default_timeout(SLOW)
-    page = context.new_page()
-    page.asked, page.failures = [], []
-    page.on("request", lambda request: page.asked.append(request.url))
-    page.on("pageerror", lambda error: page.failures.append(str(error)))
+def page(page):
     page.on("console", lambda message: page.failures.append(message.text) if message.type == "error" else None)
-    yield page
-    context.close()
+    return page
 
 
 IN_PAGE = """async ([name, text, side]) => {
@@ -106,10 +90,7 @@ def test_a_drawing_is_prepared_and_embedded_in_the_page_as_by_python(site, page)
 
     box = page.locator(".query-pad canvas").bounding_box()
     assert page.locator(".query-pad .hint").bounding_box()["width"] > 0.9 * box["width"]  # not a word a line beside it
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
-    page.mouse.up()
+    drag(page.locator(".query-pad canvas"), *ONE)
     page.locator(".inspector").get_by_text("of 10 neighbors are of class 1").wait_for()
     page.get_by_text("Why is it near to the nearest test image?").click()
     page.locator("figure.parts canvas").nth(2).wait_for()  # the drawing, and a map on each

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from dmlviz.config import TrainConfig
 from dmlviz.runs.store import Runs
+from tests.browser.person import ONE, SEVEN, drag
 from tests.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -78,11 +79,7 @@ def test_a_run_is_found_again_after_a_refresh_and_from_another_tab_stopped_begun
 
     # A drawing is asked again at each snapshot.
     person.inspect("Draw")
-    box = first.locator(".query-pad[data-ready=true] canvas").bounding_box()
-    first.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.2 * box["height"])
-    first.mouse.down()
-    first.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=8)
-    first.mouse.up()
+    drag(first.locator(".query-pad[data-ready=true] canvas"), *ONE)
     inspector, asked = first.locator(".inspector"), re.compile(r"at step ([\d,]+)")
     expect(inspector).to_contain_text(asked)
     then = asked.search(inspector.inner_text()).group()
@@ -127,14 +124,9 @@ def test_a_pin_shows_neighbors_that_fit_a_projector_and_a_selection_survives_a_r
     expect(inspector).to_have_attribute("data-subject", str(shown[2]))
     expect(person.page).to_have_url(re.compile(rf"pin={shown[2]}(&|$)"))
 
-    box = person.map.locator(".overlay").bounding_box()
-    corners = [(0.25, 0.2), (0.95, 0.2), (0.95, 0.9), (0.25, 0.9), (0.25, 0.2)]  # below the tools
     person.page.keyboard.down("Shift")
-    for index, (x, y) in enumerate(corners):
-        person.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=5)
-        if index == 0:
-            person.page.mouse.down()
-    person.page.mouse.up()
+    corners = (0.25, 0.2), (0.95, 0.2), (0.95, 0.9), (0.25, 0.9), (0.25, 0.2)  # below the tools
+    drag(person.map.locator(".overlay"), *corners)
     person.page.keyboard.up("Shift")
     until(lambda: int(person.of_map("selected") or 0) > 100)
 
@@ -185,15 +177,7 @@ def test_nothing_that_happens_on_the_map_runs_a_script(person, runs, digits_run)
 def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     person.open(f"?run={digits_run.id}")
     person.inspect("Draw")
-    canvas = person.page.locator(".query-pad canvas")
-    expect(person.page.locator(".query-pad")).to_have_attribute("data-ready", "true")
-    box = canvas.bounding_box()
-    points = [(0.3, 0.2), (0.7, 0.2), (0.45, 0.8)]
-    for index, (x, y) in enumerate(points):
-        person.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=8)
-        if index == 0:
-            person.page.mouse.down()
-    person.page.mouse.up()
+    drag(person.page.locator(".query-pad[data-ready=true] canvas"), *SEVEN)
     inspector = person.page.locator(".inspector")
     expect(inspector).to_have_attribute("data-subject", "query")
     expect(inspector.locator("strong").first).to_contain_text(CONFIDENCE)
@@ -237,14 +221,8 @@ def test_a_drawing_is_kept_found_again_after_a_reload_also_on_a_phone_and_remove
 
     def draw(shift=0.0):
         person.inspect("Draw")
-        box = page.locator(".query-pad[data-ready=true] canvas").bounding_box()
         crown = [(0.15, 0.3), (0.3, 0.7), (0.5, 0.3), (0.7, 0.7), (0.85, 0.3)]  # in one stroke: there is one answer
-        places = [(box["x"] + (x + shift) * box["width"], box["y"] + y * box["height"]) for x, y in crown]
-        page.mouse.move(*places[0])
-        page.mouse.down()
-        for place in places[1:]:
-            page.mouse.move(*place, steps=5)
-        page.mouse.up()
+        drag(page.locator(".query-pad[data-ready=true] canvas"), *((x + shift, y) for x, y in crown))
         expect(inspector).to_have_attribute("data-subject", "query")
 
     person.open(f"?run={digits_run.id}")

@@ -7,7 +7,8 @@ const PHONE = "(max-width: 640px)"; // on mobile data, 4.7 MB wait until a figur
 const PATIENCE_MS = 5000; // a map that plays leaves no idle moment
 
 export default function ({ data }: ComponentArguments<ScriptPreloadProps>) {
-  if (matchMedia(PHONE).matches) return;
+  const { connection } = navigator as { connection?: { saveData?: boolean } }; // which only Chromium has
+  if (matchMedia(PHONE).matches || connection?.saveData) return;
   // At the same address as Streamlit's own: a script is loaded once.
   const load = () => void import(`${BASE}static/js/${data.script}`).catch(() => {}); // then it comes with the figure
   if ("requestIdleCallback" in globalThis) requestIdleCallback(load, { timeout: PATIENCE_MS });
