@@ -243,7 +243,7 @@ def _beside(title: str, columns: dict[str, dict[str, float]]) -> Table:
     """Return a table with a row for each score, and the columns beside each other."""
     table = Table(box=None, pad_edge=False, title=title)
     for name in ("", *columns):
-        table.add_column(name, justify="right" if name else "left")
+        table.add_column(name, justify="right" if name else "left", no_wrap=not name)
     for key in (key for key in next(iter(columns.values())) if "/" not in key):
         table.add_row(key, *(format_score(key, scores[key]) for scores in columns.values()))
     return table

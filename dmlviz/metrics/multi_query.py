@@ -13,7 +13,7 @@ def pooled_queries(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Pool queries of one class, and of one camera, into one: as many as there are, but at most so many.
 
-    The mean is not scaled to length 1 again: among a gallery of that length it ranks as it would then.
+    Where all queries have length 1, so have the pooled ones: else none would be a neighbor of a neighbor's.
 
     Args:
         embeddings: Queries, n × d.
@@ -45,6 +45,8 @@ def pooled_queries(
     pooled = (np.add if pool == "mean" else np.maximum).reduceat(points, first, axis=0)
     if pool == "mean":
         pooled /= np.diff(np.append(first, len(order)))[:, None]
+    if np.allclose(np.linalg.norm(points, axis=1), 1, atol=1e-3):
+        pooled /= np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
     return pooled.astype(np.result_type(given.points, np.float32)), rows[first]
 
 

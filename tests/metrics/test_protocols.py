@@ -200,11 +200,13 @@ def test_pooled_queries_are_those_of_plain_loops(pool, of_all):
     labels[[7, 9]] = np.nan  # without a class
     x = rng.normal(size=(50, 3)).astype(np.float32)
     for of_camera in (cameras, 0 * cameras):
+        x /= 1 if of_camera.any() else np.linalg.norm(x, axis=1, keepdims=True)
         expected, left = {}, np.flatnonzero(~np.isnan(labels)).tolist()
         while left:
             first = left[0]
             alike = [row for row in left if labels[row] == labels[first] and of_camera[row] == of_camera[first]]
             expected[first] = of_all(x[alike[:3]], axis=0)
+            expected[first] /= 1 if of_camera.any() else np.linalg.norm(expected[first])
             left = [row for row in left if row not in alike[:3]]
         points, first = pooled_queries(x, labels, 3, pool, cameras=of_camera if of_camera.any() else None)
         assert sorted(first.tolist()) == sorted(expected)
