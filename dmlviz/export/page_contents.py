@@ -9,8 +9,8 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting, layouts_in_page
-from dmlviz.config import ProjectionConfig
+from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting, ProjectionSpec, layouts_in_page
+from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.fields import space_note
 from dmlviz.config.learned_space import learned_space
 from dmlviz.data.class_names import short_names, whole_names
@@ -188,17 +188,22 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
 
 def picture_of(run: Run, config: ProjectionConfig | None) -> dict[str, Any]:
     """Return what a map says of itself, and its learned space; that of a run's own view without a config."""
-    spec = PROJECTIONS[run.default_view] if config is None else config.declared
-    picture: dict[str, Any] = {"method": spec.name, "title": spec.title, "caution": spec.caution}
-    notes = (
-        space_note(run.config, spec.name, config is None),
-        config.note(run.config.embedding_dim) if config is not None else "",
-    )
-    if note := " ".join(filter(None, notes)):
-        picture["note"] = note
-    if config is None and spec.identity:
-        picture["space"] = learned_space(run.config)
-    return picture
+    if config is None:
+        return own_picture(run.config, run.default_view)
+    spec, dim = config.declared, run.config.embedding_dim
+    notes = space_note(run.config, spec.name, False), config.note(dim)
+    return _picture(spec, " ".join(filter(None, notes)))
+
+
+def own_picture(config: TrainConfig, method: str) -> dict[str, Any]:
+    """Return what the map of a training says of itself, and its learned space."""
+    picture = _picture(PROJECTIONS[method], space_note(config, method, True))
+    return picture | ({"space": learned_space(config)} if PROJECTIONS[method].identity else {})
+
+
+def _picture(spec: ProjectionSpec, note: str) -> dict[str, Any]:
+    picture = {"method": spec.name, "title": spec.title, "caution": spec.caution}
+    return picture | ({"note": note} if note else {})
 
 
 def _tracked(export: RunExport) -> list[int]:

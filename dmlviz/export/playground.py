@@ -18,11 +18,11 @@ from dmlviz.catalog.miners import MINERS
 from dmlviz.catalog.nets import NETS, nets_for
 from dmlviz.catalog.projections import layouts_in_page
 from dmlviz.config import TrainConfig
-from dmlviz.config.learned_space import learned_space
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import UserError
 from dmlviz.export.packed import Parts, pack_program, pack_weights
 from dmlviz.export.page import BUILT, TEMPLATES
+from dmlviz.export.page_contents import own_picture
 from dmlviz.export.program.training import net_programs, objective_program, training_program, update
 from dmlviz.export.program.writer import Program
 from dmlviz.export.site_builder import site_page
@@ -155,7 +155,7 @@ def pack_objectives(
                 "settings": {name: value for name, value in settings.items() if value != plain[name]},
                 "normalize": config.normalize,
                 "curvature": config.ball,
-                "space": learned_space(config),
+                "picture": own_picture(config, "plane") if config.embedding_dim == 2 else None,
                 "program": pack_program(program, parts),
                 "weights": pack_weights(weights, parts),
                 "update": update(config),

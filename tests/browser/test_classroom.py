@@ -125,9 +125,12 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     table = teacher.evaluate(f"fetch('dmlviz/classrooms/{code}/class.csv').then((answer) => answer.text())")
     rows = [(row["nickname"], row["guess"], row["correct"]) for row in csv.DictReader(io.StringIO(table))]
     assert rows == [("Ada", "About 0.4", "False"), ("Bob", "Above 0.75", "True")]
+    race = teacher.evaluate(f"fetch('dmlviz/classrooms/{code}/race.json').then((answer) => answer.json())")
+    assert [one["run"] for one in race["racers"]] == [run.id], "its answer was shown"
     assert ada.evaluate(f"fetch('dmlviz/classrooms/{code}/class.csv').then((answer) => answer.status)") == 404
 
     teacher.get_by_role("link", name="Class", exact=True).click()
+    expect(board.locator(".race tbody tr")).to_have_count(1)
     press(teacher, "End the class")
     press(teacher, "End it for everybody?")
     expect(ada.locator(".classroom-bar")).to_have_count(0)

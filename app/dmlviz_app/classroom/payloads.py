@@ -231,11 +231,11 @@ def class_race(services: Services, room: Classroom) -> ClassRace:
 
 
 def _gives_away(room: Classroom, run: Run) -> bool:
-    """Return whether a run answers a task of the class's lesson whose answer is not shown yet."""
+    """Return whether a run answers tasks of the class's lesson, of which none is shown yet."""
     lesson = LESSONS.get(room.lesson or "")
-    tasks = enumerate(lesson.tasks if lesson else (), 1)
-    held = (task for number, task in tasks if room.holds_back(room.lesson or "", number))
-    return any(task.training(run.config.dataset).id == run.id for task in held)
+    tasks = [task.training(run.config.dataset).id == run.id for task in (lesson.tasks if lesson else ())]
+    held = [room.holds_back(room.lesson or "", number) for number, is_own in enumerate(tasks, 1) if is_own]
+    return bool(held) and all(held)
 
 
 @lru_cache(maxsize=256)

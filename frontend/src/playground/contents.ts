@@ -3,7 +3,7 @@ import type { Bytes } from "../lib/base64.ts";
 import type { OptimizerSettings } from "../program/optimizers.ts";
 import type { Strengths } from "../program/augment.ts";
 import type { PackedProgram } from "../program/format.ts";
-import type { Space } from "../protocol.ts";
+import type { PictureInfo } from "../protocol.ts";
 import type { Framing } from "../standalone/drawnImage.ts";
 
 /** Test images that every snapshot embeds, the first ones; all are embedded at the end. */
@@ -67,8 +67,8 @@ export interface Objective {
   normalize: boolean;
   /** Of the Poincaré ball that the embeddings lie in; 0 for none. */
   curvature: number;
-  /** The learned space, for embeddings of two dimensions. */
-  space: Space;
+  /** What the map is, for embeddings of two dimensions: the learned space itself. */
+  picture: PictureInfo | null;
   program: PackedProgram;
   weights: PackedWeights[];
   update: {

@@ -84,10 +84,12 @@ async function open(dataset: string): Promise<void> {
   complain(read.trouble);
   train.disabled = false;
   const plain = opened.simd ? "" : " It has no vector instructions of WebAssembly here: that takes longer.";
-  status.textContent = `This page trains in your browser, on ${grouped(opened.data.labels.train.length)} images.${plain}`;
+  status.textContent = `This page trains in your browser, on ${grouped(opened.data.labels.train.length)} ${noun()}s.${plain}`;
   showForm();
   prepare();
 }
+
+const noun = (): string => (opened.data.framing.point ? "point" : "image");
 
 /** The maps that this tab draws: by Euclidean distances. */
 const methods = (): Partial<typeof METHODS> => (tab.curvature ? {} : METHODS);
@@ -165,12 +167,11 @@ function contentsNow(): RunContents {
   const { data } = opened;
   const { layout } = tab;
   const objective = objectiveOf(ran);
-  const isPlane = { ...opened.losses.config, ...objective?.settings }.embedding_dim === 2;
   return {
     run: tab.run,
     view: layout?.pid ?? "live",
     layouts: tab.curvature ? {} : kept.layouts,
-    ...(!layout && isPlane && { picture: { method: "plane", space: objective?.space } }),
+    ...(!layout && objective?.picture && { picture: objective.picture }),
     ...(layout && {
       settings: kept.layouts[layout.method]?.map((one) => ({
         ...one,
@@ -185,6 +186,7 @@ function contentsNow(): RunContents {
     labels: new Uint8Array(Uint16Array.from(data.labels.test).buffer),
     tracked: Array.from(data.labels.test.subarray(0, TRACKED).keys()),
     near: null,
+    ...(data.framing.point && { noun: "point" }),
     sprites: { pngs: data.sprites.pngs.map(encodeBase64), tile: data.sprites.tile },
     plain: false,
     streams: [],
@@ -276,7 +278,7 @@ function report(events: RunEvent[], ended: boolean): void {
   const where = ended ? "Trained in this tab" : "Trains in this tab";
   away ||= document.hidden;
   const hidden = away && ended ? " It went on while this tab was in the background." : "";
-  status.textContent = `${where}: step ${grouped(steps)} of ${grouped(ran.steps)}, P@1 ${score} on ${grouped(opened.data.labels.validation.length)} validation images.${hidden}`;
+  status.textContent = `${where}: step ${grouped(steps)} of ${grouped(ran.steps)}, P@1 ${score} on ${grouped(opened.data.labels.validation.length)} validation ${noun()}s.${hidden}`;
 }
 
 function end(): void {

@@ -136,7 +136,7 @@ export function settingsForm(
   return h(
     "div",
     "form",
-    selectOf("Images", Object.entries(datasets), data.dataset, (name) => change(settings, name)),
+    selectOf("Data", Object.entries(datasets), data.dataset, (name) => change(settings, name)),
     selectOf("Net", Object.entries(data.nets), settings.net, (net) => change({ ...settings, net })),
     selectOf("Loss", [...titles], settings.loss, (loss) => {
       const { miner, update } = usualOf(losses.objectives, loss);
