@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz import data, metrics
-from dmlviz.export import RunExport
+from dmlviz.catalog.losses import LOSSES
+from dmlviz.export import RunExport, playground
 from dmlviz.export.contents import LessonExport
 from dmlviz.export.site import write_site
 from dmlviz.lessons import LESSONS
@@ -26,8 +27,10 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("playground") / "site"
     store = Runs(folder.parent / "ready-made")
     lesson = LessonExport(LESSONS["why-mining"], tuple(RunExport(store.get(name)) for name in READY_MADE))
-    write_site(folder, [], lessons=[lesson], playground=["digits"])
-    assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 4_000_000
+    with pytest.MonkeyPatch.context() as patch:  # all losses: tests/export/test_training_program.py
+        patch.setattr(playground, "LOSSES", {name: LOSSES[name] for name in ("nt_xent", "triplet", "softmax")})
+        write_site(folder, [], lessons=[lesson], playground=["digits"])
+    assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 3_600_000
     return folder
 
 
