@@ -56,7 +56,7 @@ export function ClassRace({ url, named, dark }: { url: string; named: boolean; d
           <table>
             <thead>
               <tr>
-                {["", "Settings", named ? "By" : "Students", "P@1", "Step"].map((text) => (
+                {["Place", "Settings", named ? "By" : "Students", "P@1", "Step"].map((text) => (
                   <th scope="col">{text}</th>
                 ))}
               </tr>
