@@ -141,8 +141,12 @@ def _evaluate_run(
     if embeddings is None or labels is None:
         raise source.lacks("embeddings of all test images")
     mask = has_label(labels, DATASETS[source.config.dataset].classes)
-    if mask.any() and not mask.all():
-        embeddings, labels = embeddings[mask], labels[mask]
+    embeddings, labels = embeddings[mask], labels[mask]
+    if len({*labels.tolist()}) < 2:
+        raise UserError(
+            f"Scores compare classes; {source.title} has {'one' if len(labels) else 'no labels'}: add its data once "
+            "more, with a label of two values or more."
+        )
     console = console_beside(json_file)
     about = f"{source.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions"
     console.print(about, soft_wrap=True, markup=False)

@@ -61,7 +61,8 @@ def command(
 def _read(run: Run, what: list[str], root: Path) -> tuple[list[np.ndarray], list[str], list[str], list[str]]:
     """Return images, class names, what each is called, and why others could not be read."""
     images, names, titles, failures = list[np.ndarray](), list[str](), list[str](), list[str]()
-    for word in what:
+    for given in what:
+        word = given if Path(given).exists() else DATASETS.find(given)
         if word in DATASETS:
             own_images, own_names = images_of(run, word, root)
             images += [*own_images]

@@ -150,6 +150,9 @@ class RunExport:
                     f"A film needs a layout of each snapshot; this {title} has one: draw all epochs, in Parameters or "
                     "by dmlviz project RUN --follow."
                 )
+        elsewhere = self.run.recorded or not DATASETS[self.run.config.dataset].trainable
+        if format in ("python", "command") and elsewhere:
+            return f"A script repeats a training of dmlviz; {self.run.title} was made elsewhere: keep what made it."
         return FORMATS[format].problem
 
     @property

@@ -110,11 +110,15 @@ def _projection_call(export: RunExport) -> str:
 
 def write_python(export: RunExport, file: IO[bytes]) -> None:
     """Write the Python script."""
+    if problem := export.problem("python"):
+        raise UserError(problem)
     file.write(as_python(export).encode())
 
 
 def write_command(export: RunExport, file: IO[bytes]) -> None:
     """Write the commands."""
+    if problem := export.problem("command"):
+        raise UserError(problem)
     file.write(as_command(export).encode())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dmlviz import metrics
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FIGURES
-from dmlviz.data.class_names import has_label, short_names
+from dmlviz.data.class_names import UNLABELED, has_label, short_names
 from dmlviz.errors import UserError
 from dmlviz.figures.history import History, history
 from dmlviz.metrics import curves, distance_histograms
@@ -125,6 +125,8 @@ def measure(name: str, run: Run, step: int | None = None) -> Measured:
         curves_of_run = history(run)
         return Measured(curves_of_run, (), curves_of_run.about)
     source = images(run, step=step)
+    if source.classes == (UNLABELED,):
+        raise UserError(f"This curve compares classes; {run.title} has no labels: add its data with a label.")
     return Measured(MEASURES[name](source.embeddings, source.labels), source.classes, source.about)
 
 

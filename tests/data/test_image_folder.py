@@ -494,6 +494,8 @@ def test_a_data_set_of_ones_own_is_found_by_its_title(tmp_path, root):
     first = import_image_folder(folder(tmp_path / "birds", classes(cat=9, dog=8))).save(root)
     assert DATASETS.find("birds") == DATASETS.find(first) == first
     assert DATASETS.find("mnist") == "mnist"
+    with pytest.raises(UnknownNameError, match="did you mean 'birds'"):
+        DATASETS["Bird"]
     assert DATASETS.find("fish") == "fish"
     second = import_image_folder(folder(tmp_path / "more" / "birds", classes(cat=7, cow=5))).save(root)
     with pytest.raises(UserError, match=rf"2 data sets are called 'birds': give the name of one: .*{second}"):

@@ -1,6 +1,7 @@
 """Rows of a table without a label are of no class, whatever is done with the run."""
 
 import csv
+import io
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,9 @@ from dmlviz.cli.neighbors import app as neighbors_app
 from dmlviz.cli.project import app as project_app
 from dmlviz.data.embedding_file import EmbeddingTable, validate_vectors
 from dmlviz.errors import UserError
-from dmlviz.export import RunExport
+from dmlviz.export import RunExport, write
 from dmlviz.export.tables import table
+from dmlviz.figures.data import MEASURES, measure
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.runs.example_item import example_item
 from dmlviz.runs.import_embeddings import import_embeddings
@@ -100,6 +102,20 @@ def test_labels_that_are_all_missing_have_no_scores():
     for rows, labels in ((None, [None] * 90), ([0, 2], NUMBERS)):
         with pytest.raises(UserError, match=r"all missing|without any"):
             metrics.evaluate(POINTS, labels, rows=rows)
+
+
+def test_a_table_without_labels_has_no_score_anywhere(tmp_path):
+    run = import_embeddings(Runs(tmp_path), validate_vectors("t", EmbeddingTable(POINTS, None)), "bare")
+    assert run.metrics == {}
+    said = CliRunner().invoke(evaluate_app, [run.id, "--runs", str(tmp_path)])
+    assert "1.0" not in said.output
+    assert "bare has no labels" in str(said.exception)
+    for name in MEASURES:
+        with pytest.raises(UserError, match="compares classes; bare has no labels"):
+            measure(name, run)
+    for kind in ("python", "command"):
+        with pytest.raises(UserError, match="bare was made elsewhere"):
+            write(kind, RunExport(run), io.BytesIO())
 
 
 @pytest.mark.slow
