@@ -72,6 +72,7 @@ def test_a_drawing_is_kept_names_the_next_one_and_is_removed(client, gallery, tr
         ("x", {"content": b"no picture"}, "this file is none of them"),
         ("x", {"content": b""}, "has no bytes"),
         ("x", {"content": b"PK\x03\x04 no zip"}, "The zip could not be read"),
+        ("x", {"content": b"PK\x05\x06" + bytes(18)}, "The zip holds no picture"),
         ("x", {"json": {"drawing": None}}, "empty"),
     ],
 )
@@ -89,9 +90,11 @@ def test_a_zip_is_taken_with_what_is_odd_in_it_and_given_back(gallery, trained):
         archive.writestr("dog/2.png", png(images[0]))
         archive.writestr("dog/3.png", png(images[1]))
         archive.writestr("dog/notes.txt", "none")
+        archive.writestr(f"{'x' * 61}/4.png", png(images[2]))
     content = gallery("POST", "", content=file.getvalue()).json()
     assert [name for _, name, _ in content["pictures"]] == ["<i>cat", "dog", "dog"]
     assert content["said"][0].startswith("dog/notes.txt: A picture is a")
+    assert "A name has up to 60 characters; got 61" in content["said"][1]
     assert "The same picture is kept as “<i>cat” and “dog”; both stay." in content["said"]
     exported = gallery(path=".zip").content
     for id, _, _ in content["pictures"]:

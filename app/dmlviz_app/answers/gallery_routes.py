@@ -14,7 +14,7 @@ from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
 from dmlviz.runs.gallery import Gallery, checked_name, read_named
 from dmlviz.runs.run import Run
-from dmlviz.storage.text import counted
+from dmlviz.storage.text import counted, one_line
 from dmlviz_app.answers.protocol import GalleryContent
 from dmlviz_app.answers.query_routes import (
     asked_frame,
@@ -29,7 +29,7 @@ from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import ask_worker
 
-ZIP = b"PK\x03\x04"  # with which a zip begins
+ZIP = b"PK"  # with which a zip begins, an empty one, too
 MAX_SAID = 20  # sentences on what was kept
 routes = Routes()
 
@@ -163,10 +163,12 @@ def _read(file: bytes, name: str, run: Run, frame: Frame | None) -> tuple[list[_
         return [_sent(decode_in_turn(file, run.config.dataset), checked_name(name), run, frame)], []
     sent, said = [], []
     for path, own_name, image in read_named(run, io.BytesIO(file), name):
-        if isinstance(image, UserError):
-            said.append(f"{path}: {image}")
-        else:
+        try:
+            if isinstance(image, UserError):
+                raise image
             sent.append(_Sent(image, checked_name(own_name), []))
+        except UserError as error:
+            said.append(f"{one_line(path, 60)}: {error}")
     if not sent:
         raise UserError(said[0] if said else "The zip holds no picture; send one of NAME/FILE.")
     return sent, said

@@ -99,6 +99,8 @@ export interface BusEvents {
 
 /** New images over a map, of which one cross may stand for several. */
 export const MANY_NEW = 500;
+/** As many kept pictures are marked smaller, and farther apart than some lie. */
+export const MANY_KEPT = 200;
 
 type Name = keyof BusEvents;
 type Listener<K extends Name> = (detail: BusEvents[K]) => void;

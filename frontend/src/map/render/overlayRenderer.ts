@@ -1,5 +1,5 @@
 // Everything that lies over the points, composed for one moment.
-import { MANY_NEW } from "../../lib/bus.ts";
+import { MANY_KEPT, MANY_NEW } from "../../lib/bus.ts";
 import { maxOf, minOf } from "../../lib/extent.ts";
 import { momentOf } from "../../lib/neighbors.ts";
 import type { Rgb } from "../../lib/theme.ts";
@@ -36,7 +36,6 @@ export function isAstray({ camera, tween, t, settled, usable, port }: Scene): bo
 }
 
 const NAMES_APART = 36; // pixels that the classes must span to be named
-const MANY_KEPT = 200; // pictures of a gallery, whose marks are smaller
 const [APART, KEPT_APART] = [7, 16]; // pixels between the marks of many, so that the points below stay in sight
 const STAR_ANIMATION_S = 0.32;
 
@@ -261,7 +260,7 @@ export class OverlayRenderer {
     const places = this.galleryPlaces(scene);
     const { kept } = pointed();
     const reach = places.length > MANY_KEPT ? 4 : 7;
-    const marks = this.sparse(scene, places, KEPT_APART).map(([, place]) => place);
+    const marks = this.sparse(scene, places, MANY_KEPT, KEPT_APART).map(([, place]) => place);
     if (marks.length) overlay.drawDiamonds(context, marks, state.theme, reach);
     if (kept === null || !places[kept]) return;
     const { names } = state.gallery!; // on some maps only the newest have a place
@@ -297,14 +296,14 @@ export class OverlayRenderer {
     const { newBatch, colors, theme } = this.parts.state;
     const places = this.newBatchPlaces(scene);
     const areMany = places.length > MANY_NEW;
-    for (const [i, place] of this.sparse(scene, places, APART))
+    for (const [i, place] of this.sparse(scene, places, MANY_NEW, APART))
       overlay.drawCross(context, place, colors[newBatch?.labels?.[i] ?? -1] ?? theme.text, theme, areMany);
   }
 
-  /** The marks to draw, with their numbers: of many the last in each square of a side, the same wherever the map is moved. */
-  private sparse(scene: Scene, places: Point[], side: number): [number, Point][] {
+  /** The marks to draw, with their numbers: of more than `most` the last in each square of a side, the same wherever the map is moved. */
+  private sparse(scene: Scene, places: Point[], most: number, side: number): [number, Point][] {
     const all = [...places.entries()];
-    if (all.length <= MANY_NEW) return all;
+    if (all.length <= most) return all;
     const [left, top] = scene.toScreen([0, 0]);
     const cellOf = ([x, y]: Point) => Math.floor((x - left) / side) * 65_536 + Math.floor((y - top) / side);
     return [...new Map(all.map((mark) => [cellOf(mark[1]), mark])).values()];

@@ -1,5 +1,5 @@
 // A person's own pictures, kept under names with a run: the line that keeps one more, and what is kept so far.
-import { bus, MANY_NEW } from "../../lib/bus.ts";
+import { bus, MANY_KEPT } from "../../lib/bus.ts";
 import { heeding } from "../../lib/boundary.ts";
 import { grouped, messageOf } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
@@ -181,8 +181,8 @@ export function Said() {
 }
 
 /** Says that not all marks are drawn. */
-export const ManyMarks = ({ count }: { count: number }) =>
-  count > MANY_NEW ? <p class="quiet">Where marks would lie close together, one is drawn; zoom in for more.</p> : null;
+export const ManyMarks = ({ count, most }: { count: number; most: number }) =>
+  count > most ? <p class="quiet">Where marks would lie close together, one is drawn; zoom in for more.</p> : null;
 
 /** What is kept, newest first; nothing where there is none. */
 export function GalleryList({ source, removed }: { source: QuerySource; removed(this: void): void }) {
@@ -198,7 +198,7 @@ export function GalleryList({ source, removed }: { source: QuerySource; removed(
             <span>{`◇ Your gallery: ${grouped(pictures.length)}`}</span>
             <a class="link" href={serverUrl(`${ROUTES}/runs/${source.run}/gallery.zip`)} download children="Export" />
           </p>
-          <ManyMarks count={pictures.length} />
+          <ManyMarks count={pictures.length} most={MANY_KEPT} />
           <ul class="pictures">
             {shown.map(([id, name, isMine]) => (
               <li key={id} data-kept={name}>

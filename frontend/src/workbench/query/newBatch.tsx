@@ -1,6 +1,6 @@
 // Many new images over the map at once: a data set, or the kept pictures; and whether they are of the same cloud.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { bus } from "../../lib/bus.ts";
+import { bus, MANY_NEW } from "../../lib/bus.ts";
 import { grouped, messageOf, percent } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
@@ -131,7 +131,7 @@ function Result({ content: { said, classes, far, places } }: { content: NewBatch
       {said.map((sentence) => (
         <p>{sentence}</p>
       ))}
-      <ManyMarks count={places.length} />
+      <ManyMarks count={places.length} most={MANY_NEW} />
       {far && (
         <img class="far-images" src={`data:image/png;base64,${far}`} alt="The first images that nothing is near to" />
       )}
