@@ -1,0 +1,1 @@
+export { classroom_board as default } from "../dmlviz.workbench/page-916e159156074adb.js";

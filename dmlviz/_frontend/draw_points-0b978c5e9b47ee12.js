@@ -1,1 +1,0 @@
-export { draw_points as default } from "../dmlviz.workbench/page-f8828226c481564c.js";

@@ -1,0 +1,1 @@
+export { export as default } from "../dmlviz.workbench/page-916e159156074adb.js";

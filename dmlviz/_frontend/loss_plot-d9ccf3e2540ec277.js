@@ -1,0 +1,1 @@
+export { loss_plot as default } from "../dmlviz.workbench/page-916e159156074adb.js";

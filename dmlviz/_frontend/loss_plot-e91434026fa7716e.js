@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-f8828226c481564c.js";

@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.workbench/page-f8828226c481564c.js";

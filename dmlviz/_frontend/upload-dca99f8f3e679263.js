@@ -1,1 +1,0 @@
-export { upload as default } from "../dmlviz.workbench/page-f8828226c481564c.js";
