@@ -37,6 +37,7 @@ def rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     trials = [result for result in results if result.values]
     return [
         *_level(trials),
+        *_longer(trials),
         *_tricks(trials),
         *_favors(trials),
         *_years(trials),
@@ -58,6 +59,19 @@ def _level(results: Sequence[TrialResult]) -> list[FigureRow]:
         for mode in MODES:
             values = [100 * run.values[mode]["map_at_r"] for run in runs]
             rows += [mean_row("level", mode, contestant.title, values)] if values else []
+    return rows
+
+
+def _longer(results: Sequence[TrialResult]) -> list[FigureRow]:
+    """Return the level field at the usual number of steps and at `LONGER` times as many, of the seeds that have both."""
+    rows = []
+    for contestant in CONTESTANTS:
+        long = final_results(results, f"long-{contestant.key}")
+        for runs in (final_results(results, f"final-{contestant.key}")[: len(long)], long):
+            values = [100 * run.values["separated"]["map_at_r"] for run in runs]
+            if values:
+                steps = f"{runs[0].trial.settings['steps']:,} steps"
+                rows.append(mean_row("longer", steps, contestant.title, values))
     return rows
 
 

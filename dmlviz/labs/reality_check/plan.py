@@ -123,6 +123,10 @@ FAVORS: dict[str, Mapping[str, Any]] = {
 FAVORS["all"] = {name: value for favor in FAVORS.values() for name, value in favor.items()}
 LENET_TIMES = 6  # as long as with the usual net
 
+# Each loss once more, this many times as long, with the settings that were chosen for the shorter training.
+LONGER = 4
+LONG_SEEDS: dict[Size, int] = {"quick": 1, "full": 3}
+
 
 def contestants(size: Size) -> tuple[Contestant, ...]:
     """Return the losses that compete."""
@@ -143,6 +147,14 @@ def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial
             trials += [
                 (TRIALS[size], _trial(size, dataset, f"final-{contestant.key}", contestant, settings, seed, "test"))
                 for seed in range(1, SEEDS[size] + 1)
+            ]
+            longer = {"steps": LONGER}
+            trials += [
+                (
+                    TRIALS[size] + 2 + seed,
+                    _trial(size, dataset, f"long-{contestant.key}", contestant, settings, seed, "test", longer),
+                )
+                for seed in range(1, LONG_SEEDS[size] + 1)
             ]
     search = search_results(CONTRASTIVE, results)
     best = best_settings(search) if len(search) >= TRIALS[size] else None
@@ -175,7 +187,8 @@ def total(size: Size, dataset: str) -> tuple[int, float]:
     losses = len(contestants(size))
     count = losses * (TRIALS[size] + SEEDS[size]) + sum(baseline.seeds[size] for baseline in BASELINES.values())
     seconds = count * _seconds(size, {}) + sum(_seconds(size, changes) for changes in FAVORS.values())
-    return count + len(FAVORS), seconds
+    long = losses * LONG_SEEDS[size]
+    return count + len(FAVORS) + long, seconds + long * _seconds(size, {"steps": LONGER})
 
 
 def favorite(size: Size, results: Sequence[TrialResult]) -> Contestant | None:
