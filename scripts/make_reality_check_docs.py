@@ -17,6 +17,8 @@ from dmlviz.labs.reality_check.claims import MODES, TRICKS, final_results, gains
 from dmlviz.labs.reality_check.plan import (
     CONTESTANTS,
     CONTRASTIVE,
+    LONG_SEEDS,
+    LONGER,
     SEEDS,
     STEPS,
     TRIALS,
@@ -129,6 +131,9 @@ def main() -> None:
         table=level_table(results, found),
         ends=ends_sentence(results),
         validation=validation_sentence(results),
+        longer=longer_table(found),
+        times=LONGER,
+        long_seeds=LONG_SEEDS["full"],
         tricks=tricks_table(gains(results)),
         settings=settings_table(results),
         answer=LABS["reality-check"].guess.answer(results),
@@ -152,6 +157,18 @@ def level_table(results: Sequence[TrialResult], found: Sequence[FigureRow]) -> s
         cells = (_with_interval(scores[name, column]) for column in columns)
         lines.append([name, str(contestants[name].year), *cells, classes])
     return _markdown(lines)
+
+
+def longer_table(found: Sequence[FigureRow]) -> str:
+    """Return the level field at both numbers of steps, the best of the longer training first."""
+    cells: dict[str, dict[str, FigureRow]] = {}
+    for row in found:
+        if row.figure == "longer":
+            cells.setdefault(str(row.x), {})[row.series] = row
+    both = {name: list(rows.values()) for name, rows in cells.items() if len(rows) == 2}
+    order = sorted(both, key=lambda name: -both[name][1].y)
+    steps = next(iter(cells.values()), {})
+    return _markdown([["loss", *steps], *([name, *map(_with_interval, both[name])] for name in order)])
 
 
 def tricks_table(found: dict[str, list[float]]) -> str:
@@ -346,6 +363,13 @@ dmlviz lab reality-check --folder my-study     # Ctrl-C stops it; the same comma
 
 Percent on 2,000 test images of 50 classes.
 
+### {times} times as long
+
+MAP@R (%, separated) with the same settings, which were chosen for the shorter training; {long_seeds} seeds, 95 % t-intervals
+over these.
+
+{longer}
+
 ### How a paper wins
 
 Gain over the contrastive loss in separated MAP@R, while the comparison gets less and less fair. Each column adds one
@@ -366,7 +390,7 @@ trick to those before it.
 ## What it does not show
 
 - **Not the order on photographs.** The images are small and clean, the net is small and trains for seconds. Losses with
-  class weights must learn these in {steps} steps; with more steps they may come closer.
+  class weights must learn these in {steps} steps; the table above shows what more steps bring them.
 - **Not the papers' own claims.** The gray bars are our own imitation of an unfair comparison. The claims of the papers
   are drawn, not printed, in Musgrave et al.
 - **One search for each loss.** Another seed of the search may choose other settings. The ranges that are searched
