@@ -365,8 +365,8 @@ Percent on 2,000 test images of 50 classes.
 
 ### {times} times as long
 
-MAP@R (%, separated) with the same settings, which were chosen for the shorter training; {long_seeds} seeds, 95 % t-intervals
-over these.
+MAP@R (%, separated) with the same settings, which were chosen for the shorter training; {long_seeds} seeds, 95 %
+t-intervals over these.
 
 {longer}
 

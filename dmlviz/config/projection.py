@@ -56,7 +56,7 @@ def unpack_items(word: str) -> np.ndarray:
 class ProjectionConfig(Config):
     """Settings of a projection: method, engine, parameters, dimensions, seed; of a run also step or follow, images."""
 
-    optional_settings: ClassVar[frozenset[str]] = frozenset({"subset"})
+    optional_settings: ClassVar[frozenset[str]] = frozenset({"subset", "prefix"})
 
     method: str = Field(default="pca", description="projection method")
     engine: Engine = Field(
@@ -71,6 +71,9 @@ class ProjectionConfig(Config):
     )
     follow: bool = Field(
         default=False, description="follow the training: a layout of each snapshot, at the end of all test images"
+    )
+    prefix: int | None = Field(
+        default=None, ge=2, le=1_000_000, description="first dimensions of the embedding to project (default: all)"
     )
     subset: str | None = Field(
         default=None,
@@ -119,6 +122,8 @@ class ProjectionConfig(Config):
 
     def note(self, dimension: int) -> str:
         """Return what a map of embeddings of so many dimensions must say of itself; mostly nothing."""
+        if self.prefix is not None:
+            return f"Drawn from the first {self.prefix:,} of {dimension:,} dimensions."
         if self.params.get("supervised"):
             return TAUGHT
         return TURNED if self.declared.linear and dimension <= self.dims else ""
@@ -158,8 +163,26 @@ class ProjectionConfig(Config):
                     params[parameter.name] = parameter.check(self.method, self.params[parameter.name])
                 except UserError:
                     continue  # as a metric that only one of them knows
-        fields = {name: getattr(self, name) for name in ("method", "dims", "seed", "step", "subset")}
+        fields = {name: getattr(self, name) for name in ("method", "dims", "seed", "step", "prefix", "subset")}
         return ProjectionConfig(**fields, engine=engine, params=params)
+
+    def cut(self, embeddings: np.ndarray) -> np.ndarray:
+        """Return the dimensions of embeddings (n × d) that are drawn; of length 1, if the embeddings are.
+
+        Raises:
+            UserError: If they have fewer dimensions than `prefix`.
+        """
+        if self.prefix is None:
+            return embeddings
+        if self.prefix > embeddings.shape[1]:
+            raise UserError(
+                f"A prefix has at most as many dimensions as the embeddings, here {embeddings.shape[1]:,}; got "
+                f"{self.prefix:,}: choose fewer."
+            )
+        short = embeddings[:, : self.prefix]
+        if np.allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-3):
+            short = short / np.linalg.norm(short, axis=1, keepdims=True).clip(1e-12)
+        return short
 
     @property
     def axes(self) -> tuple[int, ...]:

@@ -81,7 +81,8 @@ def as_python(export: RunExport) -> str:
     if projection:
         lines.append(f"view = {_call('ProjectionConfig', minimal_overrides(projection.config))}")
         rows = "" if projection.config.subset is None else "[view.items]"
-        lines.append(f"coordinates = project(end.embeddings{rows}, view, labels=labels{rows}).coordinates")
+        drawn = f"end.embeddings{rows}" if projection.config.prefix is None else f"view.cut(end.embeddings{rows})"
+        lines.append(f"coordinates = project({drawn}, view, labels=labels{rows}).coordinates")
     else:
         lines.append("coordinates = default_projection(end.embeddings, labels).project(end.embeddings)")
         if not PROJECTIONS[export.view].native:  # PCA, whose axes have no meaning

@@ -87,7 +87,8 @@ def _on_newest_maps(run: Run, step: int, embeddings: np.ndarray) -> tuple[dict[s
 def _on_layout(run: Run, projection: ProjectionRun, step: int, shown: int, embeddings: np.ndarray) -> np.ndarray:
     """Place embeddings (n × d) of a step among those of the same step, which lie as in the layout of step `shown`."""
     inputs, _ = projected_embeddings(run, projection.config.replace(follow=False), step)
-    return place_on(projection.config, inputs, projection.positions(projection.layouts[shown]), embeddings)
+    config = projection.config
+    return place_on(config, inputs, projection.positions(projection.layouts[shown]), config.cut(embeddings))
 
 
 def _ways(
@@ -211,7 +212,8 @@ def project_onto_maps(run: Run, embeddings: np.ndarray, views: list[str] | None 
     for projection in run.projections():
         if projection.config.whole and projection.state == "finished" and (views is None or projection.id in views):
             state = stamp(projection.path / "coordinates.npy"), stamp(run.path / "embeddings.npy")
-            positions[projection.id] = _placement(run.path, projection.id, state).place(embeddings).tolist()
+            placement = _placement(run.path, projection.id, state)
+            positions[projection.id] = placement.place(projection.config.cut(embeddings)).tolist()
     return positions
 
 
@@ -220,7 +222,8 @@ def _placement(path: Path, view: str, _state: object) -> Placement:
     run = Run(path)
     projection, vectors = run.projection(view), run.embeddings
     assert vectors is not None  # it has been projected
-    return Placement(projection.config, vectors[projected_items(run, projection.config)], projection.coordinates)
+    config = projection.config
+    return Placement(config, config.cut(vectors[projected_items(run, config)]), projection.coordinates)
 
 
 @lru_cache(maxsize=40)  # checkpoints of a few runs included

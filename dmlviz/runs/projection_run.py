@@ -463,13 +463,14 @@ def projected_embeddings(run: Run, config: ProjectionConfig, step: int | None) -
 
     Args:
         run: A run with embeddings.
-        config: The projection; only its subset counts here.
+        config: The projection; only its subset and its prefix count here.
         step: As in `Run.embeddings_at`.
 
     Raises:
-        UserError: If there are no embeddings at this step, or none of the subset.
+        UserError: If there are no embeddings at this step, too few dimensions, or none of the subset.
     """
     embeddings, labels = run.embeddings_at(step)
+    embeddings = config.cut(embeddings)
     if config.items is None:
         return embeddings, labels
     indices = run.tracked_indices

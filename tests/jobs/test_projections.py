@@ -157,6 +157,27 @@ def test_a_reference_projection_places_query_images(jobs, finished, until):
     np.testing.assert_allclose(answer["places"][record.id], record.coordinates[:2], atol=1e-2)
 
 
+def test_the_first_dimensions_are_drawn_and_queries_placed_as_if_the_embedding_were_cut_there(jobs, finished, until):
+    whole = finished.embeddings.shape[1]
+    config = ProjectionConfig(method="pca", prefix=4)
+    record = draw(jobs, finished, config)
+    until(lambda: jobs.status(record).phase == "finished")
+    short = finished.embeddings[:, :4]
+    if finished.config.normalize:
+        short = short / np.linalg.norm(short, axis=1, keepdims=True)
+    expected = project(short, ProjectionConfig(method="pca"), labels=finished.labels).coordinates
+    np.testing.assert_allclose(record.coordinates, expected, atol=1e-4)
+    answer = embed(jobs, finished, load("digits").test.images[:2])
+    np.testing.assert_allclose(answer["places"][record.id], record.coordinates[:2], atol=1e-3)
+    assert (
+        page_contents(RunExport(finished, record))["picture"]["note"]
+        == f"Drawn from the first 4 of {whole} dimensions."
+    )
+    with pytest.raises(UserError, match=f"here {whole}; got {whole + 1}: choose fewer"):
+        draw(jobs, finished, ProjectionConfig(method="tsne", prefix=whole + 1))
+    assert ProjectionConfig().id == ProjectionConfig(prefix=None).id != ProjectionConfig(prefix=2).id
+
+
 def test_a_paused_projection_resumes_and_holds_no_slot(jobs, finished, until):
     config = ProjectionConfig(method="tsne", params={"iterations": 2000}, seed=1)
     record = draw(jobs, finished, config)

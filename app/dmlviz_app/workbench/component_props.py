@@ -106,7 +106,7 @@ def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
         return "Another program draws this map: its settings are under Parameters."
     if config.dims == 3:
         return "A map of three dimensions does not move: its settings are under Parameters."
-    if config.subset is not None or config.params.get("supervised"):
+    if config.subset is not None or config.prefix is not None or config.params.get("supervised"):
         return "Such a map does not move: its settings are under Parameters."
     return projections.layout_settings(config.method, config.params)
 

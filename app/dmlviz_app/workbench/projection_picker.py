@@ -102,6 +102,7 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
         st.caption("Its parameters are here once the training has begun.")
         return
     step = run.embedded_steps[0] if followed(run_view, config).follow else config.step
+    whole = run.embeddings_at(step)[0].shape[1]
     n, dimension = projected_embeddings(run, config, step)[0].shape
     if note := lowered(config, n, dimension)[1]:
         st.caption(note)
@@ -114,7 +115,10 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
             "engine": engine,
             "dims": st.session_state["view.dims"],
             "follow": epoch == ALL_EPOCHS,
+            "prefix": st.session_state.get("view.prefix"),
         }
+        if fields["prefix"] == whole:
+            fields["prefix"] = None
         fields["step"] = epoch if isinstance(epoch, int) else None
         fields["seed"] = st.session_state.get("view.seed", config.seed)
         try:
@@ -140,6 +144,18 @@ def _form(ui: UIState, services: Services, run_view: RunView) -> None:
             with right:
                 help = "random seed; try another to see what depends on chance"
                 bound_widget(st.number_input, "Seed", "view.seed", config.seed, None, min_value=0, step=1, help=help)
+        if whole > 2:
+            help = "the map of the first dimensions alone, as if the embedding were cut there"
+            bound_widget(
+                st.slider,
+                "First dimensions",
+                "view.prefix",
+                config.prefix or whole,
+                None,
+                min_value=2,
+                max_value=whole,
+                help=help,
+            )
         nouns = component_props.noun_props(run_view)
         if not nouns.get("given"):  # imported vectors are of no epoch
             _epoch_fields(followed(run_view, config), run, nouns.get("noun"))
