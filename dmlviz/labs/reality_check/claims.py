@@ -63,7 +63,7 @@ def _level(results: Sequence[TrialResult]) -> list[FigureRow]:
 
 
 def _longer(results: Sequence[TrialResult]) -> list[FigureRow]:
-    """Return the level field at the usual steps and at `LONGER` times as many, of the seeds that have both."""
+    """Return the first seed of the level field, and the same at `LONGER` times as many steps."""
     rows = []
     for contestant in CONTESTANTS:
         long = final_results(results, f"long-{contestant.key}")
