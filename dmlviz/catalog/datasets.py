@@ -98,8 +98,9 @@ class Datasets(Catalog[DatasetSpec]):
         if not custom_datasets.is_custom(name):
             if super().__contains__(name):
                 return super().__getitem__(name)
-            titles = {(spec.title if custom_datasets.is_custom(own) else own): spec.title for own, spec in self.items()}
-            raise UnknownNameError(describe_unknown(self.noun, name, titles))
+            titles = {key: spec.title for key, spec in self._entries.items()}
+            own = [spec.title for key, spec in self.items() if key not in titles]
+            raise UnknownNameError(describe_unknown(self.noun, name, titles, own))
         spec = self._look(name)
         if spec is None:
             raise UnknownNameError(f"The data set {name} is not on this machine: add it with dmlviz data add.")

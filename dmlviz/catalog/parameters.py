@@ -361,17 +361,20 @@ def specs(cls: type[D], table: str, code: Mapping[str, Mapping[str, Any]] | None
     return made
 
 
-def describe_unknown(noun: str, name: object, titles: Mapping[str, str]) -> str:
+def describe_unknown(noun: str, name: object, titles: Mapping[str, str], own: Iterable[str] = ()) -> str:
     """Return a sentence that says that a name does not exist, and which similar ones do.
 
     Args:
         noun: Kind of the name, as in "loss".
         name: The name that was received.
         titles: The title of each name that exists; the name may be spelled like either.
+        own: Further names, which are proposed where the name is spelled like them.
     """
     near: list[str] = []
     if isinstance(name, str):
-        by_spelling = {title.lower(): key for key, title in titles.items()} | {key.lower(): key for key in titles}
+        by_spelling = {title.lower(): key for key, title in titles.items()} | {
+            key.lower(): key for key in (*own, *titles)
+        }
         spelled_alike = get_close_matches(name[:80].lower().strip(), by_spelling, n=2 * SIMILAR_NAMES)
         near = [*dict.fromkeys(by_spelling[spelling] for spelling in spelled_alike)][:SIMILAR_NAMES]
     others = f", or one of {len(titles) - MOST_NAMES} more" if len(titles) > MOST_NAMES else ""

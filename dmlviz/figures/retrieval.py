@@ -186,14 +186,14 @@ def draw_confusion_matrix(measured: Measured, dark: bool = False) -> go.Figure:
         zmin=0,
         showscale=len(names) > MAX_NUMBERED,
         colorbar={"title": {"text": "share of the row", "font": {"size": 12}}, "tickformat": ".1%", "thickness": 12},
-        hovertemplate="%{y}, nearest to %{x}:<br>%{text}, %{z:.2%} of %{y}<extra></extra>",
+        hovertemplate="%{y}, nearest to %{x}:<br>%{text} of them, %{z:.2%}<extra></extra>",
         **rest,
     )
     hits = go.Heatmap(
         z=np.where(own, shares, np.nan),
         colorscale=[[0, LINE[theme]], [1, LINE[theme]]],
         showscale=False,
-        hovertemplate="%{y}, nearest to its own class:<br>%{text}, %{z:.2%}<extra></extra>",
+        hovertemplate="%{y}, nearest to its own class:<br>%{text} of them, %{z:.2%}<extra></extra>",
         **rest,
     )
     traces: list[Any] = [errors, hits]
@@ -224,11 +224,11 @@ def _cells_to_click(titles: list[str], counts: np.ndarray, shares: np.ndarray) -
         x=[titles[column] for column in columns],
         y=[titles[row] for row in rows],
         customdata=(rows * len(titles) + columns).tolist(),
-        text=[f"{counts[row, column]:,}, {shares[row, column]:.2%}" for row, column in zip(rows, columns, strict=True)],
+        text=[f"{counts[cell]:,} of them, {shares[cell]:.2%}" for cell in zip(rows, columns, strict=True)],
         mode="markers",
         marker={"symbol": "square", "size": max(6, 260 // len(titles)), "opacity": 0},
         selected={"marker": {"opacity": 0}},
         unselected={"marker": {"opacity": 0}},
-        hovertemplate="%{y}, nearest to %{x}:<br>%{text} of %{y}<extra></extra>",
+        hovertemplate="%{y}, nearest to %{x}:<br>%{text}<extra></extra>",
         showlegend=False,
     )

@@ -58,7 +58,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     expect(inspector.locator("button.row.wrong").first).to_be_visible()
     # Two images, by their pixels and by the net.
     inspector.get_by_text("Compare with another image").click()
-    expect(inspector.locator(".pair")).to_contain_text("Now click another image")
+    expect(inspector.locator(".pair")).to_contain_text("Now click another one")
     inspector.locator("button.row.wrong").first.click()
     row = inspector.locator(".pair tr[data-space=embedding]")
     expect(row).to_contain_text("the same: wrong")  # a nearest neighbor of another class
@@ -307,7 +307,7 @@ def test_curves_show_roc_and_recall_in_both_themes_and_select_the_images_of_a_po
     counts = metrics.confusion(digits_run.embeddings, digits_run.labels)[1]
     own = int(counts[0, 0])
     says = f"{own} images of 0 whose nearest neighbor is one of them, too"
-    person.click_point(chart, 0, f"{own} images", drawer, says, trace=2)
+    person.click_point(chart, 0, f"{own} of them", drawer, says, trace=2)
     person.map_has("selected", str(own))
 
     person.choose("All scores")

@@ -188,7 +188,7 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star on the map")
     inspector.get_by_role("button", name="Neighbors over time").click()
     history = person.page.locator(".detail[data-what=history]")
-    expect(history).to_contain_text("Your image")
+    expect(history).to_contain_text("Yours")
     expect(history.locator(".history button")).to_have_count(len(digits_run.checkpoint_steps) + 1)
     expect(history.locator(".history button").last.locator(".frame")).to_have_count(10)
     person.choose("PCA")  # drawn only now, after the answer was given

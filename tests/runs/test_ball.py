@@ -15,7 +15,6 @@ from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.onnx_file import from_bytes
 from dmlviz.export.page_contents import run_contents
-from dmlviz.export.playground import pack_training
 from dmlviz.export.query_net import query_net
 from dmlviz.export.weights import loading, write_thresholds
 from dmlviz.ops.labeled_batch import LabeledBatch
@@ -95,5 +94,3 @@ def test_files_say_the_ball_and_pages_without_it_refuse(run):
     assert "Poincaré ball" in contents["picture"]["note"]
     with pytest.raises(UserError, match="Poincaré ball"):
         query_net(export)
-    with pytest.raises(UserError, match="space = poincare"):
-        pack_training(run.config)

@@ -247,8 +247,9 @@ def _course(path: Path, size: int) -> tuple[str, int, list[tuple[int, float]]]:
         if event["event"] == "started":
             images, kind = event["scored_images"], "validation" if event["validation_images"] else "test"
             on = f"{images:,} {kind} {'points' if spec.of_points else 'images'} of {spec.title}"
-        elif event["event"] == "snapshot" and (value := event["metrics"].get("precision_at_1")) is not None:
-            points.append((event["step"], value))
+        elif event["event"] == "snapshot":
+            score = event["metrics"].get("precision_at_1")
+            points += [] if score is None else [(event["step"], score)]
     return on, images, points
 
 
