@@ -167,10 +167,20 @@ class ProjectionConfig(Config):
         return ProjectionConfig(**fields, engine=engine, params=params)
 
     def cut(self, embeddings: np.ndarray) -> np.ndarray:
-        """Return the dimensions of embeddings (n × d) that are drawn; of length 1, if the embeddings are.
+        """Return the dimensions of embeddings that are drawn.
+
+        Args:
+            embeddings: n × d.
+
+        Returns:
+            The first `prefix` columns, of length 1 if the embeddings are; all without a prefix.
 
         Raises:
             UserError: If they have fewer dimensions than `prefix`.
+
+        Examples:
+            >>> ProjectionConfig(prefix=2).cut(np.arange(6.0).reshape(2, 3)).tolist()
+            [[0.0, 1.0], [3.0, 4.0]]
         """
         if self.prefix is None:
             return embeddings
