@@ -19,7 +19,7 @@ _CHUNK = 512  # images converted at a time
 def to_pictures(images: Any, count: int, side: int | None = None) -> np.ndarray:
     """Return images as uint8 squares of at most so many pixels a side.
 
-    Larger ones are scaled down whole, on the color of their border. Floats from 0 to 1 or 0 to 255 are taken as such;
+    Larger ones are scaled down whole, on the color of their border. Numbers from 0 to 1 or 0 to 255 are taken as such;
     any other range, as of normalized images, is stretched from black to white, each channel by itself.
 
     Args:
@@ -61,7 +61,7 @@ def to_pictures(images: Any, count: int, side: int | None = None) -> np.ndarray:
     squares = np.empty((count, side, side, *([3] if channels == 3 else [])), np.uint8)
     for start in range(0, count, _CHUNK):
         part = array[start : start + _CHUNK]
-        if array.dtype != np.uint8:
+        if array.dtype != np.uint8 or scale != 1:
             part = np.clip(np.rint((part.astype(np.float32) - low) * scale), 0, 255).astype(np.uint8)
         squares[start : start + _CHUNK] = _squares(part, side)
     return squares
@@ -100,7 +100,7 @@ def _channels_last(images: np.ndarray, prefer_first: bool) -> np.ndarray:
 def _range(images: np.ndarray) -> tuple[Any, Any]:
     """Return (low, scale) so that (value − low) · scale runs from 0 to 255."""
     if images.dtype == np.uint8:
-        return 0, 1
+        return 0, 255 if images.max() <= 1 else 1
     if images.dtype == bool:
         return 0, 255
     if images.dtype.kind not in "fiu":
@@ -112,7 +112,7 @@ def _range(images: np.ndarray) -> tuple[Any, Any]:
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise UserError("The pixels of images are finite; got NaN or infinity: check how they were normalized.")
     if low.min() >= 0 and high.max() <= 255:
-        return 0, 255 if high.max() <= 1 and images.dtype.kind == "f" else 1
+        return 0, 255 if high.max() <= 1 else 1
     return low.astype(np.float32), (255 / np.maximum(high.astype(np.float64) - low, 1e-12)).astype(np.float32)
 
 

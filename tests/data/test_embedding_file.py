@@ -164,3 +164,6 @@ def test_an_array_of_images_with_labels_is_a_data_set(tmp_path, made):
     np.savez(tmp_path / "i.npz", imgs=gray / 255 - 0.5, ids=np.arange(40) % 2)
     with pytest.raises(UserError, match=r"Pixels are 0 to 255, or 0 to 1; imgs of i.npz has -0.5 to"):
         import_path(tmp_path / "i.npz")
+    for kind in (bool, np.uint8, np.float32):  # black and white
+        np.savez(tmp_path / "i.npz", imgs=(gray > 127).astype(kind), ids=np.arange(40) % 2)
+        assert {*np.unique(import_path(tmp_path / "i.npz").parts["train_images"]).tolist()} == {0, 255}

@@ -140,6 +140,8 @@ def test_images_of_pillow_have_any_size_and_transparency_is_white():
     array = np.zeros((2, 8, 8, 4), np.uint8)
     array[0, ..., 3] = 255
     assert [to_pictures(array, 2)[i].mean() for i in (0, 1)] == [0, 255]
+    for kind in (bool, np.uint8, np.int64, np.float32):  # black and white
+        assert {*np.unique(to_pictures(np.eye(8, dtype=kind)[None].repeat(2, 0), 2)).tolist()} == {0, 255}
 
 
 @pytest.mark.parametrize(
