@@ -187,7 +187,7 @@ def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> Import
             return None
         arrays[part, "labels"] = columns.pop(label)
         rows = np.ascontiguousarray(np.stack(columns, dtype=np.uint8, casting="unsafe").T)
-        arrays[part, "images"] = (rows * np.uint8(255) if rows.max(initial=0) <= 1 else rows).reshape(-1, side, side)
+        arrays[part, "images"] = rows.reshape(-1, side, side)
     if not arrays or (len(files) > 1 and {part for part, _ in arrays} != {"train", "test"}):
         return None
     names = next((path.read_bytes() for path in paths[0].parent.glob("*mapping.txt")), b"")
@@ -225,7 +225,8 @@ def import_arrays(path: Path, title: str) -> ImportedDataset | None:
             f"Pixels are 0 to 255, or 0 to 1; {pictures[0]} of {path.name} has {low:g} to {high:g}: undo what "
             "normalizes them."
         )
-    pixels = np.rint(images * (255.0 if high <= 1 else 1.0)).astype(np.uint8)
+    is_share = images.dtype.kind == "f" and high <= 1
+    pixels = np.rint(images * (255.0 if is_share else 1.0)).astype(np.uint8)
     names = {str(number): label_text(value) for number, value in enumerate(values.tolist())}
     return _dataset({("train", "images"): pixels, ("train", "labels"): ids}, "", "", title or path.stem, names)
 
@@ -287,6 +288,8 @@ def _dataset(
     parts_given = {part for part, _ in arrays}
     turned = DATASETS[name].transposed if name else "emnist" in words
     images = {part: arrays[part, "images"].swapaxes(1, 2) if turned else arrays[part, "images"] for part in parts_given}
+    if all(own.max(initial=0) <= 1 for own in images.values()):
+        images = {part: own * np.uint8(255) for part, own in images.items()}  # black and white
     labels = {part: arrays[part, "labels"].astype(np.int64) for part in parts_given}
     notes = ["Images of EMNIST lie on their sides in the files; they were turned."] if turned else []
     if name:
