@@ -14,6 +14,7 @@ from dmlviz.catalog.projection_checks import axes as projection_axes
 from dmlviz.catalog.projections import PROJECTIONS, Engine, ProjectionSpec, declaration
 from dmlviz.config.base import Config
 from dmlviz.errors import UserError
+from dmlviz.ops.pairwise_numpy import of_equal_length
 
 TURNED = "The learned space, turned: it has no more dimensions than the map, so all distances are as they were."
 TAUGHT = "It was drawn with the classes: that they lie apart here says nothing about the embedding."
@@ -189,10 +190,7 @@ class ProjectionConfig(Config):
                 f"A prefix has at most as many dimensions as the embeddings, here {embeddings.shape[1]:,}; got "
                 f"{self.prefix:,}: choose fewer."
             )
-        short = embeddings[:, : self.prefix]
-        if np.allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-3):
-            short = short / np.linalg.norm(short, axis=1, keepdims=True).clip(1e-12)
-        return short
+        return of_equal_length(embeddings[:, : self.prefix], embeddings)
 
     @property
     def axes(self) -> tuple[int, ...]:

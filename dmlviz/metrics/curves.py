@@ -10,6 +10,7 @@ from dmlviz.metrics import evaluate
 from dmlviz.metrics.first_hits import first_hits
 from dmlviz.metrics.inputs import read_finite
 from dmlviz.metrics.verification import MAX_PAIRS, area, operating_points, pair_distances, pairs
+from dmlviz.ops.pairwise_numpy import of_equal_length
 from dmlviz.ops.squared_distances import single_threaded_blas
 
 MAX_RANKS = 1000
@@ -126,9 +127,7 @@ def scores_by_dimension(embeddings: Any, labels: Any) -> ScoresByDimension:
     lengths = [*(1 << np.arange(on_sphere, int(most - 1).bit_length())), most]
     scores = []
     for length in lengths:
-        short = points[:, :length]
-        if on_sphere:
-            short = short / np.linalg.norm(short, axis=1, keepdims=True).clip(1e-12)
+        short = of_equal_length(points[:, :length], points)
         scores.append(evaluate(short, labels, clustering=False, full_ranking=False, verification=False))
     precision, map_at_r = (np.array([score[name] for score in scores]) for name in ("precision_at_1", "map_at_r"))
     return ScoresByDimension(np.array(lengths), precision, map_at_r, len(rows))

@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlviz.errors import UserError
 from dmlviz.metrics.inputs import LabeledEmbeddings, read
+from dmlviz.ops.pairwise_numpy import of_equal_length
 
 
 def pooled_queries(
@@ -45,8 +46,7 @@ def pooled_queries(
     pooled = (np.add if pool == "mean" else np.maximum).reduceat(points, first, axis=0)
     if pool == "mean":
         pooled /= np.diff(np.append(first, len(order)))[:, None]
-    if np.allclose(np.linalg.norm(points, axis=1), 1, atol=1e-3):
-        pooled /= np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+    pooled = of_equal_length(pooled, points)
     return pooled.astype(np.result_type(given.points, np.float32)), rows[first]
 
 

@@ -30,6 +30,20 @@ def distances(
     return np.asarray(squared if measure == "sqeuclidean" else np.sqrt(squared), np.float32)
 
 
+def of_equal_length(points: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """Return the points scaled to length 1 where all of those that they were made from have it, else as they are.
+
+    Args:
+        points: What was made of embeddings: their first dimensions, means; n × k.
+        source: The embeddings, m × d.
+
+    Examples:
+        >>> of_equal_length(np.array([[3.0, 4.0]]), np.array([[0.0, 1.0]])).tolist()
+        [[0.6, 0.8]]
+    """
+    return _l2_normalize(points) if np.allclose(np.linalg.norm(source, axis=1), 1, atol=1e-3) else points
+
+
 def _l2_normalize(x: np.ndarray) -> np.ndarray:
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-30))
 
