@@ -111,10 +111,15 @@ def counting() -> Iterator[Any]:
     os.environ.pop(plugins.ENVIRONMENT) if before is None else os.environ.update({plugins.ENVIRONMENT: before})
 
 
-# `./test quick` leaves out these folders and what is marked `slow`. There a test that starts a process fails.
+# `./test quick` leaves out these folders and what is marked `slow`. No other test may start a process.
 SLOW = ("tests/browser/", "tests/faults/", "tests/fleet/", "tests/integrations/", "tests/jobs/")
 STARTS_PROCESS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn"}
-testing = False  # xdist starts processes, too
+processes: list[str] = []  # what was started since a test began
+sys.addaudithook(lambda event, given: event in STARTS_PROCESS and processes.append(f"{event}{given[:2]}"))
+
+
+def is_slow(item) -> bool:
+    return item.nodeid.startswith(SLOW) or item.get_closest_marker("slow") is not None
 
 
 def pytest_addoption(parser):
@@ -123,23 +128,16 @@ def pytest_addoption(parser):
     parser.addoption("--whole", action="store_true", help="all cases of tests of which a sample is run otherwise")
 
 
-def pytest_configure(config):
-    def refuse(event, _):
-        if testing and event in STARTS_PROCESS:
-            pytest.fail("This test starts a process: mark it `slow`.")
-
-    if config.getoption("quick"):
-        sys.addaudithook(refuse)
+def pytest_runtest_logstart():
+    processes.clear()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol():
-    global testing
-    testing = True
-    try:
-        return (yield)
-    finally:
-        testing = False
+def pytest_runtest_teardown(item):
+    """In every run, for nothing but a test that is left out of quick ones may need what starts slowly."""
+    yield
+    if processes and not is_slow(item):
+        pytest.fail(f"This test starts a process: mark it `slow`. It started {processes[0]}")
 
 
 def leave_out_of_samples(items, most):
@@ -200,7 +198,7 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(config, items):
     """Rows first, then long files, so that no worker begins a long one when the others have ended."""
     if config.getoption("quick"):
-        items[:] = [item for item in items if not item.nodeid.startswith(SLOW) and not item.get_closest_marker("slow")]
+        items[:] = [item for item in items if not is_slow(item)]
     if not config.getoption("whole"):
         leave_out_of_samples(items, config.getoption("cases"))
     order = [*TOGETHER, *LONG]

@@ -220,6 +220,7 @@ def test_a_second_map_is_turned_onto_the_first(here, two, turn, trains):
     assert not resolve(ui, here, None).same_view
 
 
+@pytest.mark.slow
 def test_more_than_two_runs_are_small_maps_with_one_player_beside_the_untrained_net(here, two, write):
     third = write(here.runs, DIGITS.replace(seed=7))
     runs = [two[0].id, two[1].id, third.id]

@@ -282,6 +282,7 @@ def test_a_training_that_failed_at_once_says_why_although_a_map_was_to_follow_it
     assert page.data("progress")["reason"] == f"The {run.id} is not on disk."
 
 
+@pytest.mark.slow
 def test_a_map_of_the_end_keeps_the_alarm_that_was_on_there():
     """The t-SNE of a collapsed net has neat groups."""
     notes = [Page(run=run, view="pca").data("map")["picture"].get("note", "") for run in (COLLAPSED, LEARNED)]

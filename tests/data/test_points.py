@@ -96,6 +96,7 @@ def test_a_drawing_is_the_point_in_its_middle():
     assert prepared.steps[-1].caption == f"x = {x:.2f}, y = {y:.2f}"
 
 
+@pytest.mark.slow
 def test_the_page_draws_the_dots_and_the_grid_that_python_does(page_script):
     points = np.random.default_rng(0).uniform(-1, 1, (30, 2))
     said = page_script("dots", points.tolist())

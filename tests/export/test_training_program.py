@@ -189,6 +189,7 @@ def test_a_page_embeds_and_differentiates_as_the_net_does(plain: bool, page_scri
         assert_equal(name, steps, got)
 
 
+@pytest.mark.slow
 def test_a_page_trains_in_a_poincare_ball_as_torch_does(page_script: Callable[..., Any]) -> None:
     config = config_of("triplet", embedding_dim=2, space="poincare")
     step, _, weights = net_programs(config)
