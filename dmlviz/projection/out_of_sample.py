@@ -18,13 +18,13 @@ from dmlviz.projection.validation import check_embeddings
 
 # Surrounding positions (m × k × dims), and how many points each stands for (m × k).
 NearAndFar = tuple[np.ndarray, np.ndarray]
-# objective(positions m × dims, rows, surroundings): loss (m) and gradient (m × dims) of the new points `rows`.
-Objective = Callable[[np.ndarray, slice, NearAndFar], tuple[np.ndarray, np.ndarray]]
+# objective(positions m × dims, rows, surroundings): loss (m) and gradient (m × dims) of the new points `rows` (m).
+Objective = Callable[[np.ndarray, np.ndarray, NearAndFar], tuple[np.ndarray, np.ndarray]]
 
 _DUPLICATE_EPS = 1e-5
 _NUM_STARTS = 15
 _STEPS = 60
-_BLOCK_ROWS = 64
+_BLOCK_ROWS, _TRIED_ROWS = 64, 4
 _EPS = 1e-3
 REACH = 10.0  # of LocalMAP: how far on the map a further point that is drawn anew may be
 
@@ -198,7 +198,7 @@ def _linear(high_dim: np.ndarray, low_dim: np.ndarray) -> tuple[np.ndarray, np.n
 def _tsne_objective(low_dim: np.ndarray, neighbors: np.ndarray, p: np.ndarray) -> Objective:
     """Σ_j p_j log(1 + |y − y_j|²) + log Σ_j 1/(1 + |y − y_j|²): a row of t-SNE's KL divergence."""
 
-    def objective(y: np.ndarray, rows: slice, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
+    def objective(y: np.ndarray, rows: np.ndarray, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
         others, count = surroundings
         to_near, near = _differences(y, low_dim[neighbors[rows]])
         to_all, far = _differences(y, others)
@@ -216,7 +216,7 @@ def _umap_objective(low_dim: np.ndarray, neighbors: np.ndarray, strengths: np.nd
     """Return UMAP's cross-entropy of a point: each attraction counts twice, for five negative samples (see umap.py)."""
     rate = 5 / len(low_dim) * strengths.sum(axis=1, keepdims=True)
 
-    def objective(y: np.ndarray, rows: slice, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
+    def objective(y: np.ndarray, rows: np.ndarray, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
         others, count = surroundings
         to_near, near = _differences(y, low_dim[neighbors[rows]])
         to_all, far = _differences(y, others)
@@ -237,7 +237,7 @@ def _pacmap_objective(low_dim: np.ndarray, neighbors: np.ndarray, further: float
     For LocalMAP the first sum is that whose gradient counts 5/√d_j times, and the mean is of points within reach.
     """
 
-    def objective(y: np.ndarray, rows: slice, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
+    def objective(y: np.ndarray, rows: np.ndarray, surroundings: NearAndFar) -> tuple[np.ndarray, np.ndarray]:
         others, count = surroundings
         to_near, near = _differences(y, low_dim[neighbors[rows]])
         to_all, far = _differences(y, others)
@@ -267,23 +267,26 @@ def _weighted_sum(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndar
 def _minimize(objective: Objective, on: Placement, neighbors: np.ndarray) -> np.ndarray:
     """Descend from the best of each point's nearest neighbors and their mean, until steps are invisible."""
     guesses, summary = on.low_dim[neighbors[:, :_NUM_STARTS]], on.summary  # guesses: m × g × dims
-    m = len(guesses)
-    positions = np.empty((m, guesses.shape[2]), np.float32)
-    for start in range(0, m, _BLOCK_ROWS):
-        rows = slice(start, min(start + _BLOCK_ROWS, m))
-        mean = guesses[rows].mean(axis=1).astype(np.float64)
-        candidates = [mean, *np.moveaxis(guesses[rows].astype(np.float64), 1, 0)]
-        surroundings = summary.near_and_far(guesses[rows, 0])
-        values = np.stack([objective(y, rows, surroundings)[0] for y in candidates])
-        best = values.argmin(axis=0)
-        y = np.stack(candidates)[best, np.arange(len(best))]
+    positions = np.empty((len(guesses), guesses.shape[2]), np.float32)
+    for rows in np.split(np.arange(len(guesses)), range(_BLOCK_ROWS, len(guesses), _BLOCK_ROWS)):
+        mean = guesses[rows].mean(axis=1)
         step = np.abs(guesses[rows] - mean[:, None]).mean(axis=(1, 2))
+        candidates = np.concatenate([mean[:, None], guesses[rows]], axis=1).astype(np.float64)
+        near, count = summary.near_and_far(guesses[rows, 0])
+        y, tried = np.empty_like(candidates[:, 0]), candidates.shape[1]
+        for start in range(
+            0, len(rows), _TRIED_ROWS
+        ):  # the candidates of some points at once, while they fit the cache
+            part = np.arange(start, min(start + _TRIED_ROWS, len(rows)))
+            each = np.repeat(part, tried)
+            values, _ = objective(np.concatenate(candidates[part]), rows[each], (near[each], count[each]))
+            y[part] = candidates[part, values.reshape(-1, tried).argmin(axis=1)]
         positions[rows] = _gradient_steps(objective, y, rows, summary.near_and_far(y), step)
     return positions
 
 
 def _gradient_steps(
-    objective: Objective, y: np.ndarray, rows: slice, surroundings: NearAndFar, step: np.ndarray
+    objective: Objective, y: np.ndarray, rows: np.ndarray, surroundings: NearAndFar, step: np.ndarray
 ) -> np.ndarray:
     value, gradient = objective(y, rows, surroundings)
     min_step = 1e-4 * step

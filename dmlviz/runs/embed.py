@@ -25,7 +25,7 @@ from dmlviz.projection import place_on
 from dmlviz.projection.out_of_sample import Placement
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
 from dmlviz.runs.projection_run import projected_embeddings, projected_items
-from dmlviz.runs.run import LIVE, ProjectionRun, Run
+from dmlviz.runs.run import LIVE, Run
 from dmlviz.storage.file_cache import stamp
 from dmlviz.storage.regular_file import regular_path
 
@@ -79,16 +79,19 @@ def _on_newest_maps(run: Run, step: int, embeddings: np.ndarray) -> tuple[dict[s
             layouts = projection.layouts if projection.config.follow else {}
             if layouts:
                 shown = max(layouts)
-                places[projection.id] = _on_layout(run, projection, step, shown, embeddings).tolist()
+                layout = _layout(run.path, projection.id, step, shown, layouts[shown]["id"])
+                places[projection.id] = layout.place(projection.config.cut(embeddings)).tolist()
                 at[projection.id] = shown
     return places, at
 
 
-def _on_layout(run: Run, projection: ProjectionRun, step: int, shown: int, embeddings: np.ndarray) -> np.ndarray:
-    """Place embeddings (n × d) of a step among those of the same step, which lie as in the layout of step `shown`."""
+@lru_cache(maxsize=16)  # the checkpoints of a map
+def _layout(path: Path, view: str, step: int, shown: int, _frame: str) -> Placement:
+    """Return the embeddings of a step on a followed map, where they lie as in its layout of step `shown`."""
+    run = Run(path)
+    projection = run.projection(view)
     inputs, _ = projected_embeddings(run, projection.config.replace(follow=False), step)
-    config = projection.config
-    return place_on(config, inputs, projection.positions(projection.layouts[shown]), config.cut(embeddings))
+    return Placement(projection.config, inputs, projection.positions(projection.layouts[shown]))
 
 
 def _ways(
@@ -98,12 +101,13 @@ def _ways(
     ways = {}
     for projection in run.projections():
         if projection.id in places and projection.config.follow:
-            layouts = projection.layouts
+            layouts, cut = projection.layouts, projection.config.cut
             pairs = zip(nets["steps"], nets["embeddings"], strict=False)
             ways[projection.id] = [
-                (step, _on_layout(run, projection, step, step, np.asarray(one, np.float32)).tolist())
+                (step, layout.place(cut(np.asarray(one, np.float32))).tolist())
                 for step, one in pairs
                 if step in layouts
+                for layout in [_layout(run.path, projection.id, step, step, layouts[step]["id"])]
             ]
     return ways
 

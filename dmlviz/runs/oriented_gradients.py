@@ -8,7 +8,9 @@ Reference:
 """
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
@@ -69,22 +71,33 @@ class ShapeDistance:
     compared with all.
 
     Args:
-        known: Images, at least 2 (n × h × w or n × h × w × 3, uint8).
-        labels: Their class IDs (n).
+        arrays: What `of_images` makes of the known images, to be kept.
     """
 
-    def __init__(self, known: np.ndarray, labels: np.ndarray) -> None:
-        self._known = oriented_gradients(known)
-        self._axes: LinearProjection | None = None
-        if len(known) >= MANY:
-            self._axes = LinearProjection.pca(self._known[:: len(known) // MANY], AXES)
-            self._known = self._axes.project(self._known)
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.arrays = arrays
+        self._axes = LinearProjection(arrays["mean"], arrays["axes"], np.ones(0), "pca") if "axes" in arrays else None
+        shapes, labels, own = (arrays[name] for name in ("shapes", "labels", "own"))
         classes, counts = np.unique(labels, return_counts=True)
-        self._of = {label: _Shapes(self._known[labels == label]) for label in classes[counts > NEIGHBORS].tolist()}
+        members = {label: labels == label for label in classes[counts > NEIGHBORS].tolist()}
+        self._of = {label: _Shapes(shapes[rows], own[rows]) for label, rows in members.items()}
+
+    @classmethod
+    def of_images(cls, known: np.ndarray, labels: np.ndarray) -> Self:
+        """Return one for known images, at least 2 (n × h × w or n × h × w × 3, uint8), and their class IDs (n)."""
+        shapes, arrays = oriented_gradients(known), {"labels": labels, "own": np.zeros(len(known), np.float32)}
+        if len(known) >= MANY:
+            axes = LinearProjection.pca(shapes[:: len(shapes) // MANY], AXES)
+            shapes = axes.project(shapes)
+            arrays |= {"mean": axes.mean, "axes": axes.components}
+        for label in np.unique(labels).tolist():
+            if (rows := labels == label).sum() > NEIGHBORS:
+                arrays["own"][rows] = _own(NearestNeighbors(shapes[rows]))
+        return cls(arrays | {"shapes": shapes})
 
     @cached_property
     def _all(self) -> "_Shapes":
-        return _Shapes(self._known)
+        return _Shapes(self.arrays["shapes"], _own(NearestNeighbors(self.arrays["shapes"])))
 
     def of(self, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return how far images (as `known`) are from those of the classes `labels` (n), as of `_Shapes.far` (n)."""
@@ -96,16 +109,19 @@ class ShapeDistance:
         return distances
 
 
-class _Shapes:
-    """Histograms that are searched."""
+def _own(search: NearestNeighbors) -> np.ndarray:
+    """Return the mean distance of each shape to the nearest others (n)."""
+    return np.asarray(search.others(min(NEIGHBORS, len(search) - 1))[0].mean(axis=1))
 
-    def __init__(self, shapes: np.ndarray) -> None:
-        self._search = NearestNeighbors(shapes)
-        self._neighbors = min(NEIGHBORS, len(shapes) - 1)
-        self._own = self._search.others(self._neighbors)[0].mean(axis=1)
+
+class _Shapes:
+    """Histograms that are searched, and the distances among themselves."""
+
+    def __init__(self, shapes: np.ndarray, own: np.ndarray) -> None:
+        self._search, self._own = NearestNeighbors(shapes), own
 
     def far(self, shapes: np.ndarray) -> np.ndarray:
         """Return the mean distance of each to the nearest, in terms of that among themselves (n)."""
-        distances, nearest = self._search.search(shapes, self._neighbors)
+        distances, nearest = self._search.search(shapes, min(NEIGHBORS, len(self._own) - 1))
         among = np.maximum(self._own[nearest].mean(axis=1), 1e-6)
         return np.asarray(distances.mean(axis=1) / among**CROWDING)

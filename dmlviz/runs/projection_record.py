@@ -10,6 +10,7 @@ from dmlviz.errors import DamagedFileError
 from dmlviz.runs.event_log_dir import EventLogDir
 from dmlviz.runs.run_info import read_config
 from dmlviz.storage.arrays import WHOLE, check_array, read_array, read_arrays, read_shape, take
+from dmlviz.storage.file_cache import kept_while_unchanged
 from dmlviz.storage.run_schema.descriptions import PROJECTION
 from dmlviz.storage.run_schema.events import PROJECTION_EVENT, FrameMeta, ProjectionEnd, ProjectionEvent
 
@@ -33,6 +34,7 @@ class ProjectionRun(EventLogDir[ProjectionEvent, ProjectionEnd]):
         return read_array(self.path / "coordinates.npy", "f", (self._count, self.config.dims))
 
     @property
+    @kept_while_unchanged("events.jsonl")
     def layouts(self) -> dict[int, FrameMeta]:
         """The frames of the snapshots that it has followed, by step; at the end of a linear one on its last basis."""
         frames: dict[int, FrameMeta] = {}

@@ -1,6 +1,8 @@
 """The confidence of a net's answers: calibrated when it is first asked, on images that it was not trained on."""
 
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import lru_cache
 from hashlib import sha256
@@ -15,14 +17,25 @@ from torch import Tensor, nn
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import Dataset, data_root, load
 from dmlviz.data.corrections import as_trained
-from dmlviz.errors import UserError
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.nets.fine_tuned import FineTunedNet
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.runs.answers import EmbeddedImages
 from dmlviz.runs.embed import CHUNK, net_input, trained_net
 from dmlviz.runs.oriented_gradients import ShapeDistance
-from dmlviz.runs.query_confidence import NEIGHBORS, Calibration, Confidence, NeighborSignals, Space, vote
+from dmlviz.runs.query_confidence import (
+    NEIGHBORS,
+    WEIGHTS,
+    Calibration,
+    Confidence,
+    NeighborSignals,
+    Space,
+    vote,
+)
 from dmlviz.runs.run import Run
+from dmlviz.storage.arrays import read_arrays
+from dmlviz.storage.file_cache import stamp
+from dmlviz.storage.files import atomic_write
 from dmlviz.training.validation_split import split_training_images
 
 if TYPE_CHECKING:
@@ -33,6 +46,8 @@ FEW = 400  # validation images: with fewer, test images calibrate, too
 MAX_LIVE = 500  # while a net trains, which is not to wait for it
 MAX_FEATURES, MAX_SHAPES = 6000, 20_000  # training images: with fewer, noise and letters are not far enough from them
 PROBE = 50  # images, which say how fast the net is
+KEPT = "judge.npz"  # beside the files of the run: no part of it, so that archives lack it
+_SOURCES = ("query_calibration.py", "oriented_gradients.py")  # which the arrays in it depend on
 SLOW_S = 2e-3  # of processor time for an image; the test images, which are embedded already, calibrate slower nets
 
 
@@ -48,6 +63,11 @@ class Judge:
         searched: Indices of the test images that are searched; all by default.
         compare_features: Whether features and shapes are compared, too.
         step: The snapshot whose tracked images calibrate it; None for all images of a finished run.
+        kept: The `arrays` of another judge of the same net, which need not be computed then.
+
+    Attributes:
+        calibration: The calibration.
+        arrays: What took seconds to compute; empty where features and shapes are not compared.
     """
 
     def __init__(
@@ -57,6 +77,7 @@ class Judge:
         items: np.ndarray | None = None,
         compare_features: bool = True,
         step: int | None = None,
+        kept: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         embeddings, labels = run.embeddings_at(step)
         items = np.arange(len(labels)) if items is None else items
@@ -66,13 +87,23 @@ class Judge:
         self._net: _FeatureNet | None = None
         self._references: NearestNeighbors | None = None
         self._shapes: ShapeDistance | None = None
+        self.arrays: dict[str, np.ndarray] = {}
+        if kept is not None:
+            net = trained_net(run)
+            assert not isinstance(net, FineTunedNet)  # for which none is kept
+            self._net = _FeatureNet(net, run.config.dataset)
+            self._references = NearestNeighbors(kept["references"], "cosine")
+            self._shapes, self.calibration = ShapeDistance(kept), _calibration_of(kept)
+            return
         held_out = None if step is not None else _held_out(run, root)
+        features = np.empty(0)
         if held_out is not None:
             self._net, data, rows, others = held_out
             images, true = data.train.images[rows], data.train.labels[rows]
             if compare_features:  # with other training images: test images would be nearer to theirs than these are
                 known = others[_evenly(len(others), MAX_FEATURES)]
-                self._references = NearestNeighbors(self._net.forward(data.train.images[known])[0], "cosine")
+                features = _in_bytes(self._net.forward(data.train.images[known])[0])
+                self._references = NearestNeighbors(features, "cosine")
                 known = others[_evenly(len(others), MAX_SHAPES)]
                 self._shapes = _shapes(data.train.images[known], data.train.labels[known])
             signals = self.signals(images, self._net.forward(images)[1])
@@ -87,6 +118,11 @@ class Judge:
             signals, true = self._signals(*self._search.others(NEIGHBORS, rows)), labels[rows]
             short, basis = "test images", f"{len(rows):,} test images, each against the others"
         self.calibration = Calibration(signals, signals.label == true, basis, short)
+        if self._shapes is not None:
+            said = {"basis": np.array(basis), "short": np.array(short), "right": self.calibration.right}
+            counted = {"label": signals.label, "agreeing": signals.agreeing, "neighbors": np.array(signals.neighbors)}
+            self.arrays = dict(self._shapes.arrays, **counted, **said, references=features)
+            self.arrays |= {str(space): distances for space, distances in signals.distances.items()}
 
     def signals(self, images: np.ndarray, embeddings: np.ndarray) -> NeighborSignals:
         """Return what the neighbors of prepared images say.
@@ -119,23 +155,47 @@ def _shapes(images: np.ndarray, labels: np.ndarray) -> ShapeDistance:
     key = sha256(images.tobytes() + labels.tobytes() + str(images.shape).encode()).hexdigest()
     if key not in _known_shapes:
         _known_shapes.clear()
-        _known_shapes[key] = ShapeDistance(images, labels)
+        _known_shapes[key] = ShapeDistance.of_images(images, labels)
     return _known_shapes[key]
 
 
+def _in_bytes(features: np.ndarray) -> np.ndarray:
+    """Return features (n × f) of any length as int8, a quarter of their size: their directions are compared."""
+    largest = np.abs(features).max(axis=1, keepdims=True)
+    return np.rint(127 * features / np.where(largest > 0, largest, 1)).astype(np.int8)
+
+
+def _calibration_of(kept: Mapping[str, np.ndarray]) -> Calibration:
+    distances = {space: kept[space] for space in WEIGHTS}
+    signals = NeighborSignals(distances, kept["label"], kept["agreeing"], int(kept["neighbors"]))
+    return Calibration(signals, kept["right"], str(kept["basis"]), str(kept["short"]))
+
+
 @lru_cache(maxsize=2)  # 40 MB each
-def _judge(path: Path, stamp: int, root: Path | None) -> Judge:
-    return Judge(Run(path), root)
+def _judge(path: Path, stamps: tuple[object, ...], root: Path | None) -> Judge:
+    run, file = Run(path), path / KEPT
+    sources = b"".join((Path(__file__).parent / name).read_bytes() for name in _SOURCES)
+    state = np.array(sha256(sources + repr(stamps).encode()).hexdigest())
+    with suppress(OSError, KeyError, DamagedFileError):  # of another net or version, or not there
+        kept = read_arrays(file)
+        if np.array_equal(kept["state"], state):
+            return Judge(run, root, kept=kept)
+    judge = Judge(run, root)
+    with suppress(OSError, UserError):  # where there is no room, the next first answer takes as long
+        if judge.arrays:
+            with atomic_write(file) as written:
+                np.savez(written, allow_pickle=False, **judge.arrays, state=state)
+    return judge
 
 
 def judge_of(run: Run, root: Path | None = None) -> Judge:
-    """Return the judge of a finished run with a net; it is kept as long as the weights stay the same.
+    """Return the judge of a finished run with a net; it is kept as long as the weights stay the same, in a file, too.
 
     Args:
         run: The run.
         root: The data folder; None for the default one.
     """
-    return _judge(run.path, (run.path / "weights.safetensors").stat().st_mtime_ns, root)
+    return _judge(run.path, tuple(stamp(run.path / name) for name in ("weights.safetensors", "embeddings.npy")), root)
 
 
 def confidence(run: Run, images: np.ndarray, reply: EmbeddedImages, root: Path | None) -> list[Confidence]:

@@ -1,5 +1,7 @@
 """How sure an answer is: the rule on numbers made here, and on a net that was trained on MNIST."""
 
+import io
+
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
@@ -8,11 +10,13 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import available_datasets, load
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
+from dmlviz.runs import query_calibration
 from dmlviz.runs.embed import embed
 from dmlviz.runs.query_calibration import Judge, judge_of
 from dmlviz.runs.query_confidence import Calibration, NeighborSignals, vote
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
+from dmlviz.storage.files import write_all
 
 CLASSES = ("cat", "dog")
 
@@ -219,3 +223,23 @@ def test_test_images_calibrate_where_few_validation_images_do_and_the_answer_say
     (found,) = judge.judge(load("digits").test.images[:1], run.embeddings[:1])
     assert found["basis"] == f"Calibrated on {basis}."
     assert len(judge.calibration.signals.distances) == spaces
+
+
+def test_a_calibration_is_kept_with_its_run_until_the_net_changes(tmp_path, monkeypatch):
+    run = Runs(tmp_path).create(TrainConfig(dataset="digits", net="mlp", steps=60, num_snapshots=2))
+    for _ in train_and_record(run):
+        pass
+    held_out, calibrated = query_calibration._held_out, []
+    monkeypatch.setattr(query_calibration, "_held_out", lambda *args: calibrated.append(args) or held_out(*args))
+
+    def answers():
+        query_calibration._judge.cache_clear()  # as in a process that begins
+        return judge_of(run).judge(load("digits").test.images[:200] // 2, run.embeddings[:200])
+
+    assert answers() == answers() == answers()
+    assert len(calibrated) == 1
+    write_all(run.path / "weights.safetensors", io.BytesIO((run.path / "weights.safetensors").read_bytes()))
+    assert answers() == answers()
+    assert len(calibrated) == 2
+    (run.path / query_calibration.KEPT).write_bytes(b"cut off")
+    assert answers()[0]["basis"] == "Calibrated on 120 validation and 596 test images."
