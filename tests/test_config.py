@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.catalog.miners import MINERS
 from dmlviz.config import ProjectionConfig, TrainConfig
@@ -286,3 +288,12 @@ TrainConfig(stepz=2)
     )
     errors = [line for line in done.stdout.splitlines() if ": error:" in line]
     assert [line.split(":")[1] for line in errors] == ["7", "8"], done.stdout + done.stderr
+
+
+def test_classes_are_listed_by_name_and_by_number() -> None:
+    spec = replace(DATASETS["digits"], title="Odd", classes=("cat", "7", "red, or so", "dog"))
+    ways = ["cat,dog", " 0, dog", "0,3", "7", "1", "2-3", "red, or so", ""]
+    assert [sorted(spec.class_ids(way, "--hide")) for way in ways] == [[0, 3]] * 3 + [[1]] * 2 + [[2, 3], [2], []]
+    for wrong in ("fox", "4", "3-4", "3-2", "-1", "²", "9" * 5000):
+        with pytest.raises(UserError, match=r"--hide takes .*; Odd has 0 cat, 1 7, 2 red, or so, 3 dog; got "):
+            spec.class_ids(wrong, "--hide")

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 from pydantic import TypeAdapter
 
 from dmlviz.catalog.parameters import Spec
+from dmlviz.errors import UserError
 from dmlviz.storage.run_schema.descriptions import DatasetDescription
 
 
@@ -137,6 +138,31 @@ class DatasetSpec(Spec):
     def of_points(self) -> bool:
         """Whether the images are points of the plane, whose two numbers a net takes."""
         return self.framing is not None and self.framing.point
+
+    def class_ids(self, text: str, option: str) -> frozenset[int]:
+        """Return the IDs of the classes that an option lists: names, IDs, or ranges of IDs, as in "cat,3,5-7".
+
+        Raises:
+            UserError: For a class that there is not.
+        """
+        found: set[int] = set()
+        for part in [text] if text in self.classes else filter(None, map(str.strip, text.split(","))):
+            if part in self.classes:  # also one called 7
+                found.add(self.classes.index(part))
+                continue
+            match = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", part)
+            ids = range(int(match[1]), int(match[2] or match[1]) + 1) if match else range(0)
+            if not ids or ids[-1] >= len(self.classes):
+                shown = [
+                    name if name == str(number) else f"{number} {name}" for number, name in enumerate(self.classes)
+                ]
+                more = f" … ({len(shown):,})" if len(shown) > 12 else ""
+                raise UserError(
+                    f"{option} takes names or numbers of classes; {self.title} has {', '.join(shown[:12])}{more}; got "
+                    f"{part[:40]!r}."
+                )
+            found |= {*ids}
+        return frozenset(found)
 
     def said(self, text: str) -> str:
         """Return a text on images; where these are points of the plane, on points."""

@@ -113,7 +113,8 @@ class Datasets(Catalog[DatasetSpec]):
 
     def __iter__(self) -> Iterator[str]:
         yield from super().__iter__()
-        yield from dict.fromkeys(name for root in self._search_paths() for name in custom_datasets.list_names(root))
+        own = dict.fromkeys(name for root in self._search_paths() for name in custom_datasets.list_names(root))
+        yield from filter(self._look, own)  # not one whose description is damaged
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -18,7 +18,7 @@ from dmlviz.config import ProjectionConfig
 from dmlviz.data import data_root
 from dmlviz.errors import UserError
 from dmlviz.export import FORMATS, RunExport, save, write
-from dmlviz.export.look import Look, read_classes
+from dmlviz.export.look import Look
 from dmlviz.export.weights import loading
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.runs.store import Runs, runs_folder
@@ -64,7 +64,7 @@ def export(
     store = Runs(runs_folder(runs))
     source = store.find(run)
     DATASETS.add_search_path(data_root(data))
-    hidden = _hidden(source, hide)
+    hidden = DATASETS[source.config.dataset].class_ids(hide, "--hide")
     if step is not None and source.end_step is not None and step > source.end_step:
         raise UserError(f"{source.title} ended after step {source.end_step:,}; got --step {step:,}.")
     contents = RunExport.from_run(
@@ -89,13 +89,6 @@ def _refuse_unused(spec: ExportFormatSpec, given: Mapping[str, object]) -> None:
             f"{spec.title} ({spec.name}) is written without {' and '.join(unused)}: leave that out, or choose "
             f"--format {', '.join(formats)}."
         )
-
-
-def _hidden(run: Run, hide: str) -> frozenset[int]:
-    hidden, classes = read_classes(hide), DATASETS[run.config.dataset].classes
-    if unknown := sorted(hidden - {*range(len(classes))}):
-        raise UserError(f"{run.title} has classes 0 to {len(classes) - 1}; got --hide {hide}, {unknown[0]} among them.")
-    return hidden
 
 
 def finished_projection(

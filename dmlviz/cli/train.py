@@ -51,6 +51,7 @@ PANELS = {group: tuple(name for name, one in FIELDS.items() if one.group == grou
 OF_TRAINED_CLASSES = ("head_accuracy", "knn_probe_accuracy", "linear_probe_accuracy")
 SCORES = ("precision_at_1", "recall_at_5", "map_at_r", "r_precision", "nmi", *OF_TRAINED_CLASSES)
 LIVE_SCORES = ("precision_at_1", "map_at_r")
+DATASET = TrainConfig.model_fields["dataset"].default
 LATEST = "latest"  # instead of a revision of the corrections
 STOPPING = "Stopping: final evaluation … Press Ctrl-C again to quit immediately."
 
@@ -86,6 +87,9 @@ def train(
         settings["dataset"] = DATASETS.find(settings["dataset"])
     if settings.get("corrections") == LATEST:
         settings["corrections"] = _latest(settings, data_root(data))
+    if "held_out_classes" in settings:
+        spec = DATASETS[settings.get("dataset", DATASET)]
+        settings["held_out_classes"] = sorted(spec.class_ids(settings["held_out_classes"], "--held-out-classes"))
     config, drawn = TrainConfig(**settings), None if live is None else ProjectionConfig.following(live)
     store = Runs(runs_folder(runs))
     console = Console(highlight=False, soft_wrap=True)

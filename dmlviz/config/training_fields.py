@@ -43,7 +43,8 @@ class TrainFields(Config):
     )
     held_out_classes: Annotated[tuple[int, ...], BeforeValidator(_class_ids)] = Field(
         default=(),
-        description="classes held out of training, e.g. 7,8,9; adds separate scores for seen and unseen classes",
+        description="classes held out of training, by name or number, e.g. 7,8,9; adds separate scores for seen and "
+        "unseen classes",
     )
 
     corrections: str | None = Field(

@@ -1,5 +1,6 @@
 """Classes from labels as files have them: one for each text, names short enough for a page, rows without a label."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -73,8 +74,13 @@ def label_notes(labels: np.ndarray, ids: np.ndarray, classes: Sequence[str]) -> 
 
 
 def natural_order(texts: Iterable[str]) -> list[str]:
-    """Return texts in ascending order, numbers first and by their value."""
-    return sorted(texts, key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
+    """Return texts in ascending order, numbers first and those in them by their value: cat 10 after cat 9."""
+
+    def key(text: str) -> list[tuple[bool, int, str]]:
+        parts = filter(None, re.split(r"(\d{1,18})", text))
+        return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+    return sorted(texts, key=key)
 
 
 @lru_cache(maxsize=16)

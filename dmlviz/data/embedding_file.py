@@ -1,5 +1,6 @@
 """Precomputed embeddings from npy, npz or a table, with labels and further columns where there are any."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,8 @@ from dmlviz.data import table_file
 from dmlviz.data.arrow_types import is_numeric, numbers_of
 from dmlviz.data.class_names import UNLABELED, class_ids, has_label, label_notes, label_text
 from dmlviz.data.columns import clean_columns
+from dmlviz.data.image_folder import LEAST_SIDE, MOST_SIDE
+from dmlviz.data.image_ops import as_pixels
 from dmlviz.data.labels_file import read_labels_file
 from dmlviz.data.table_file import (
     LABEL_KEYS,
@@ -36,15 +39,24 @@ if TYPE_CHECKING:
 ANY = f"{NUMBERS}cSU"  # dtype kinds; other than numbers are rejected later, with a clearer message
 SUFFIXES = (".npy", ".npz", *table_file.SUFFIXES)
 _HOW = {  # what other programs write, and how it becomes a file that is read
-    (".pkl", ".pickle", ".joblib"): "it could run code: save a table by pandas' to_parquet, an array by numpy.save",
-    (".pt", ".pth", ".safetensors", ".ckpt"): "save the tensor by numpy.save(file, tensor.float().numpy())",
-    (".h5", ".hdf5", ".nc"): "save its arrays by numpy.savez(file, vectors=…, labels=…)",
-    (".xlsx", ".xls", ".ods"): "save the sheet as CSV UTF-8",
-    (".dta", ".sav", ".rds"): "write it as CSV, with one row of names",
-    (".txt", ".md", ".bin"): "a table is called .csv or .tsv, word vectors as text .vec",
-    (".rar", ".7z"): "unpack it",
+    r"emnist.*\.mat": "bring those of its gzip.zip (emnist-letters-train-images-idx3-ubyte.gz …)",
+    r"(data|test)_batch(_\d)?(\.bin|\.mat)?|batches\.meta(\.txt|\.mat)?": "of CIFAR's own files, save the arrays by "
+    "numpy.savez('cifar.npz', images=data.reshape(-1, 3, 32, 32), labels=labels)",
+    r".*\.(pkl|pickle|joblib)": "it could run code: save a table by pandas' to_parquet, an array by numpy.save",
+    r".*\.(pt|pth|safetensors|ckpt)": "save the tensor by numpy.save(file, tensor.float().numpy())",
+    r".*\.(h5|hdf5|nc|mat)": "save its arrays by numpy.savez(file, vectors=…, labels=…)",
+    r".*\.(xlsx?|ods)": "save the sheet as CSV UTF-8",
+    r".*\.(dta|sav|rds)": "write it as CSV, with one row of names",
+    r".*\.(db|sqlite3?)": "write its table as CSV, with one row of names",
+    r".*\.(txt|md|bin)": "a table is called .csv or .tsv, word vectors as text .vec",
+    r".*\.(rar|7z)": "unpack it",
 }
 T = TypeVar("T")
+
+
+def how_to_save(name: str) -> str:
+    """Return how a file of this name becomes one that is read; "" where nothing is known of its kind."""
+    return next((how for pattern, how in _HOW.items() if re.fullmatch(pattern, name, re.IGNORECASE)), "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +115,7 @@ class EmbeddingTable(NamedTuple):
     vector: str = ""
     label: str = ""
     left_out: tuple[str, ...] = ()
+    images: np.ndarray | None = None
 
     def summary(self) -> str:
         """Return what was understood, in one line: label, vector, what is left out."""
@@ -160,9 +173,12 @@ def read_table(path: Path, camera: str | None = None, choice: Choice | None = No
         UserError: For a file that can't be read, or without such a column or array.
     """
     if suffix_of(path) not in SUFFIXES:
-        how = next((how for suffixes, how in _HOW.items() if suffix_of(path) in suffixes), "save it as one of these")
+        if how := how_to_save(path.name):
+            raise UserError(f"{path.name} is of a kind that is not read: {how}.")
         plain = ", ".join(suffix for suffix in SUFFIXES if not suffix.endswith(".gz"))
-        raise UserError(f"A file of vectors ends in {plain} (texts also .gz); got {path.name}: {how}.")
+        raise UserError(
+            f"A file of vectors ends in {plain} (texts also .gz); got {path.name}: save it as one of these."
+        )
     return read_any(_read_table, path, camera, choice or Choice())
 
 
@@ -171,7 +187,7 @@ def _read_table(path: Path, camera: str | None, choice: Choice) -> EmbeddingTabl
     if suffix == ".npy":
         return _npy(path, camera)
     if suffix == ".npz":
-        table = _npz(path, camera)
+        table = _npz(path, camera, choice.pictures)
         return table if table.labels is None else table._replace(labels=without_missing(table.labels, choice.missing))
     read, notes = table_file.read_table_file(path, choice)
     table = columns_of_vectors(read, path.name, camera, choice)
@@ -269,7 +285,7 @@ def _npy(path: Path, camera: str | None = None) -> EmbeddingTable:
     return EmbeddingTable(vectors, None, vector=_array_note(vectors, path.name))
 
 
-def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
+def _npz(path: Path, camera: str | None = None, pictures: bool = True) -> EmbeddingTable:
     try:
         shapes = array_shapes(path)
         array_keys = list(shapes)
@@ -289,16 +305,30 @@ def _npz(path: Path, camera: str | None = None) -> EmbeddingTable:
         labels = column[0] if len(column) == 1 else labels
         if camera is not None and camera not in array_keys:
             raise _no_camera(path.name, camera, array_keys)
-        keys = [name for name in (vectors, labels, camera) if name is not None]
+        squares = [name for name, shape in shapes.items() if _are_pictures(shape, shapes[vectors][0]) and pictures]
+        picture = squares[0] if len(squares) == 1 else None
+        keys = [name for name in (vectors, labels, camera, picture) if name is not None]
         arrays = read_arrays(path, ANY, keys, lambda shape: check_size(path.name, *(*shape, 1, 1)[:2]))
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
     if column and labels is not None and len(np.unique(arrays[labels])) > max(1, shapes[vectors][0] // 2):
         labels = None  # as names of files
     label_array, cameras = (None if name is None else arrays[name] for name in (labels, camera))
-    others = tuple(name for name in array_keys if name not in (vectors, labels, camera))
-    note = _array_note(arrays[vectors], f"array {vectors} of {path.name}")
-    return EmbeddingTable(arrays[vectors], label_array, cameras, None, (), note, f"array {labels}", others)
+    others = tuple(name for name in array_keys if name not in (vectors, labels, camera, picture))
+    notes: tuple[str, ...] = ()
+    note, images = _array_note(arrays[vectors], f"array {vectors} of {path.name}"), None
+    try:
+        images = None if picture is None else as_pixels(arrays[picture], f"{picture} of {path.name}")
+    except UserError as error:
+        notes = (f"The map has no pictures. {error}",)
+    return EmbeddingTable(arrays[vectors], label_array, cameras, None, notes, note, f"array {labels}", others, images)
+
+
+def _are_pictures(shape: Sequence[int], count: int) -> bool:
+    """Return whether an array of this shape holds `count` square pictures, up to the size of a data set's own."""
+    sides, channels = (shape[2:], ()) if shape[1:2] in ((1,), (3,)) else (shape[1:3], shape[3:])
+    is_square = len({*sides}) == 1 and LEAST_SIDE <= sides[0] <= MOST_SIDE
+    return is_square and shape[0] == count and len(shape) in (3, 4) and channels in ((), (1,), (3,))
 
 
 def _array_note(vectors: np.ndarray, name: str) -> str:
@@ -330,17 +360,19 @@ def validate_vectors(name: str, table: EmbeddingTable) -> LabeledEmbeddings:
     notes = (table.summary(), *table.notes) if table.vector else table.notes
     if labels is None:
         return LabeledEmbeddings(
-            embeddings, np.zeros(len(embeddings), np.int64), (UNLABELED,), table.columns, notes=notes
+            embeddings, np.zeros(len(embeddings), np.int64), (UNLABELED,), table.columns, table.images, notes
         )
     ids, classes = class_ids(labels, name)
     notes = (*notes, *label_notes(labels, ids, classes))
-    return LabeledEmbeddings(embeddings, ids, classes, table.columns, notes=notes)
+    return LabeledEmbeddings(embeddings, ids, classes, table.columns, table.images, notes)
 
 
 def _check_vectors(name: str, vectors: np.ndarray) -> None:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub" or 0 in vectors.shape:
+        how = "save it as float32" if vectors.dtype.kind not in "fiub" else "reshape it"
+        how = "save the real parts beside the imaginary ones" if vectors.dtype.kind == "c" else how
         raise UserError(
-            f"Vectors are an n × d array of numbers; {name} holds {vectors.dtype} of shape {vectors.shape}: reshape it."
+            f"Vectors are an n × d array of real numbers; {name} holds {vectors.dtype} of shape {vectors.shape}: {how}."
         )
     check_size(name, *vectors.shape)
     if len(vectors) < 2:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from dmlviz.errors import UserError
+from dmlviz.storage.text import counted
 
 _END, _END_LENGTH = b"PK\x05\x06", 22
 _END_64, _END_64_LENGTH = b"PK\x06\x06", 56
@@ -145,7 +146,7 @@ def _files(entries: list[Entry], hidden: set[str], empty: set[str], guessed: str
     said = {"Hidden files and those of a system were not read": hidden, "Folders with nothing in them": empty}
     for sentence, found in said.items():
         names = sorted(found)
-        others = f" and {len(names) - 3:,} others" if len(names) > 3 else ""
+        others = f" and {counted(len(names) - 3, 'other')}" if len(names) > 3 else ""
         if names:
             files.notes += (f"{sentence}: {', '.join(names[:3])}{others}.".replace("\r", ""),)
     if guessed:

@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from dmlviz.data.class_folders import ClassFolders, class_name, read_class_folders
-from dmlviz.data.class_names import MAX_NAME, MAX_SHOWN, changed_note, short_names
+from dmlviz.data.class_names import MAX_NAME, MAX_SHOWN, changed_note, natural_order, short_names
 from dmlviz.data.file_source import Entry, iter_files
 from dmlviz.data.image_ops import decode_square, is_gray, read_size
 from dmlviz.data.import_report import (
@@ -117,7 +116,7 @@ def import_image_folder(
     gray = is_gray(squares)
     preprocessing = Preprocessing(shapes, side, gray, not gray.all() if color == "auto" else color == "color")
     images = squares if preprocessing.colored else to_grayscale(squares)
-    class_names = sorted({picture.name for picture in kept_pictures}, key=_natural)
+    class_names = natural_order({picture.name for picture in kept_pictures})
     numbers = {name: number for number, name in enumerate(class_names)}
     labels = np.array([numbers[picture.name] for picture in kept_pictures])
     test, kept, split = _test_images(kept_pictures, labels, left_out)
@@ -181,7 +180,7 @@ def _unique(pictures: list[_Picture], left_out: LeftOut) -> list[_Picture]:
 def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Picture]:
     """Return the images of large enough classes; raise UserError for fewer than 2 classes, or too many."""
     counts = Counter(picture.name for picture in pictures)
-    small = sorted((name for name, count in counts.items() if count < MIN_PER_CLASS), key=_natural)
+    small = natural_order(name for name, count in counts.items() if count < MIN_PER_CLASS)
     for picture in pictures:
         if counts[picture.name] < MIN_PER_CLASS:
             reason = f"of {counted(len(small), 'class', 'classes')} with fewer than {MIN_PER_CLASS} pictures"
@@ -282,8 +281,3 @@ def test_count(images: int) -> int:
 
 def _title(path: Path) -> str:
     return class_name(Path(path).stem.replace("_", " "))[:MAX_SHOWN]
-
-
-def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """Return a sort key for natural order: 10 after 9."""
-    return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name) if part]

@@ -136,6 +136,22 @@ def letterbox(picture: np.ndarray, side: int) -> np.ndarray:
     return canvas
 
 
+def as_pixels(images: np.ndarray, name: str) -> np.ndarray:
+    """Return images (n × h × w, × 1 or 3, or with these first as PyTorch has them) as bytes (n × h × w (× 3)).
+
+    Raises:
+        UserError: For images that are not numbers from 0 to 255, or from 0 to 1.
+    """
+    if images.ndim == 4 and images.shape[1] in (1, 3):
+        images = np.moveaxis(images, 1, 3)
+    images = images[..., 0] if images.shape[3:] == (1,) else images
+    low, high = (float(images.min()), float(images.max())) if images.size else (0.0, 0.0)
+    if not (low >= 0 and high <= 255):
+        raise UserError(f"Pixels are 0 to 255, or 0 to 1; {name} has {low:g} to {high:g}: undo what normalizes them.")
+    is_share = images.dtype.kind == "f" and high <= 1
+    return np.rint(images * (255.0 if is_share else 1.0)).astype(np.uint8)
+
+
 def is_gray(squares: np.ndarray) -> np.ndarray:
     """Return which images (n × s × s × 3) are gray (n, bool)."""
     spread = squares.max(axis=3).astype(np.int16) - squares.min(axis=3)

@@ -11,6 +11,7 @@ from dmlviz.data.embedding_file import (
     SUFFIXES,
     LabeledEmbeddings,
     columns_of_vectors,
+    how_to_save,
     read_any,
     read_embeddings,
     validate_vectors,
@@ -25,7 +26,7 @@ from dmlviz.data.raw_files import import_arrays, import_pixel_tables, import_raw
 from dmlviz.data.table_file import Choice, find_columns, prepare_table
 from dmlviz.data.table_folder import find_projector_files, find_tables, read_tables, unpack_tables
 from dmlviz.errors import UserError
-from dmlviz.storage.text import plain_name
+from dmlviz.storage.text import counted, plain_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -63,11 +64,6 @@ def import_path(
     path, choice = Path(path), choice or Choice()
     notes: list[str] = []
     place = path if path.is_dir() else path.parent
-    if path.suffix.lower() == ".mat" or (path.is_dir() and any(path.glob("emnist*.mat"))):
-        raise UserError(
-            f"Files of MATLAB are not read; got {path.name}: of EMNIST, bring those of its gzip.zip "
-            "(emnist-letters-train-images-idx3-ubyte.gz …); of other data, arrays saved by numpy.savez."
-        )
     raw = (
         import_raw_files(siblings(path), place.resolve().name, title, follow_paths)
         or import_pixel_tables(pixel_tables(path), path.name, title)
@@ -141,7 +137,14 @@ def _import_folder(
         )
     except UserError as error:
         with iter_files(path) as files:
+            unread = {file.name: to_do for file in files if (to_do := how_to_save(file.parts[-1]))}
             closed = [file.name for file in files if file.name.lower().endswith((".zip", *TARS, *SUFFIXES))]
+        pictures = any(table_file.suffix_of(file.name) in table_file.PICTURE_SUFFIXES for file in files)
+        if unread and not hints and not pictures:
+            name, to_do = next(iter(unread.items()))
+            raise UserError(
+                f"{path.name} holds {counted(len(unread), 'file')} of a kind that is not read, as {name}: {to_do}."
+            ) from None
         if closed and not hints:
             hints = [f"{path.name} holds {class_folders.listed(closed)}: unpack what is packed, and add it by itself."]
         raise UserError(" ".join((str(error), *hints))) from None

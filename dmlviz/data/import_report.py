@@ -130,9 +130,9 @@ class Preprocessing:
     def _colors(self) -> str:
         in_color = int((~self.gray).sum())
         if self.colored and self.gray.any():
-            return f"{len(self.gray) - in_color:,} of {len(self.gray):,} pictures are gray; all are kept as color."
+            return f"Gray are {len(self.gray) - in_color:,} of {len(self.gray):,} pictures; all are kept as color."
         if not self.colored and in_color:
-            return f"{in_color:,} pictures in color were made gray."
+            return f"Made gray: {in_color:,} in color."
         return "All pictures are in color." if self.colored else "All pictures are gray."
 
 

@@ -52,7 +52,8 @@ def read_json_file(path: Path) -> "pyarrow.Table":
         content = json.load(file)
     content = _named_vectors(_rows(content))
     if isinstance(content, dict) and all(isinstance(column, dict) for column in content.values()):  # of pandas
-        content = {name: list(column.values()) for name, column in content.items()}
+        named = {name: list(column.values()) for name, column in content.items()}
+        content = [*content.values()] if _are_rows(content) else named
     if isinstance(content, dict) and all(isinstance(column, list) for column in content.values()):
         return pyarrow.table({name: _column(values, name, path.name) for name, values in content.items()})
     if isinstance(content, list) and all(isinstance(row, dict) for row in content):
@@ -75,8 +76,24 @@ def _rows(content: Any) -> Any:
         if len(lists) == 1 and lists[0] and all(isinstance(row, dict) for row in lists[0]):
             return lists[0]
     if isinstance(content, list) and content and all(isinstance(row, list) for row in content):
+        if any(isinstance(cell, str) for cell in content[0]):  # of pandas, without the names
+            return [
+                {f"column {at}" if isinstance(cell, str | list) else f"v{at}": cell for at, cell in enumerate(row)}
+                for row in content
+            ]
         return {"vector": content}
     return content
+
+
+def _are_rows(content: dict[str, dict[str, Any]]) -> bool:
+    """Return whether the outer names of pandas' nested objects are of rows (*index*) and not of columns.
+
+    They count while the inner ones do not, or what they hold is of several types.
+    """
+    inner = next(iter(content.values()), {})
+    count, inner_count = (all(map(str.isdecimal, names)) for names in (content, inner))
+    kinds = [{isinstance(value, str) for value in one.values() if value is not None} for one in content.values()]
+    return count if count != inner_count else any(len(one) > 1 for one in kinds)
 
 
 def _named_vectors(content: Any) -> Any:

@@ -20,8 +20,10 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import idx
 from dmlviz.data.class_names import label_text, natural_order
 from dmlviz.data.file_source import Entry
+from dmlviz.data.image_ops import as_pixels
 from dmlviz.data.import_report import ImportedDataset, ImportReport, class_counts, declaration, import_warnings
 from dmlviz.data.known_content import Key, idx_bytes, is_keras, name_of, read_keras
+from dmlviz.data.table_file import name_stem
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import array_shapes, read_arrays
 from dmlviz.storage.files import atomic_write, ensure_dir
@@ -192,7 +194,7 @@ def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> Import
         return None
     names = next((path.read_bytes() for path in paths[0].parent.glob("*mapping.txt")), b"")
     words = f"{place} {title} {files[0].name}".lower()
-    dataset = _dataset(arrays, "", words, title or place, _class_names(names))
+    dataset = _dataset(arrays, "", words, title or name_stem(place), _class_names(names))
     dataset.report["notes"] += [f"{path.name} is left out: it has no labels." for path in paths if path not in files]
     return dataset
 
@@ -216,17 +218,7 @@ def import_arrays(path: Path, title: str) -> ImportedDataset | None:
     except DamagedFileError as error:
         raise UserError(f"{path.name} could not be read as npz ({error.reason}): save it again.") from None
     images, (values, ids) = arrays[pictures[0]], np.unique(arrays[labels[0]].ravel(), return_inverse=True)
-    if images.ndim == 4 and images.shape[1] in (1, 3):  # as PyTorch has them
-        images = np.moveaxis(images, 1, 3)
-    images = images[..., 0] if images.shape[3:] == (1,) else images
-    low, high = (float(images.min()), float(images.max())) if images.size else (0.0, 0.0)
-    if not (low >= 0 and high <= 255):
-        raise UserError(
-            f"Pixels are 0 to 255, or 0 to 1; {pictures[0]} of {path.name} has {low:g} to {high:g}: undo what "
-            "normalizes them."
-        )
-    is_share = images.dtype.kind == "f" and high <= 1
-    pixels = np.rint(images * (255.0 if is_share else 1.0)).astype(np.uint8)
+    pixels = as_pixels(images, f"{pictures[0]} of {path.name}")
     names = {str(number): label_text(value) for number, value in enumerate(values.tolist())}
     return _dataset({("train", "images"): pixels, ("train", "labels"): ids}, "", "", title or path.stem, names)
 

@@ -12,6 +12,7 @@ from dmlviz.errors import UserError
 MAX_VECTORS = 250_000
 MAX_DIMENSIONS = 4096
 MAX_NUMBERS = 250_000_000  # rows times dimensions: a gigabyte
+LARGEST = 1e150  # beyond, squares overflow
 MAX_TABLE_BYTES = 4 * 1024**3  # unpacked
 
 
@@ -24,7 +25,7 @@ def check_finite(vectors: np.ndarray, name: str, columns: Sequence[str] = ()) ->
     """Raise UserError if a vector (n × d) holds NaN or infinity; it names the first such row and column."""
     if vectors.ndim != 2 or vectors.dtype.kind != "f":
         return
-    invalid = ~(np.abs(vectors) < np.float64(1e150))  # beyond, squares overflow
+    invalid = ~(np.abs(vectors) < np.float64(LARGEST))
     rows = np.flatnonzero(invalid.any(axis=1))
     if not len(rows):
         return
@@ -34,9 +35,10 @@ def check_finite(vectors: np.ndarray, name: str, columns: Sequence[str] = ()) ->
         f"column {columns[0] if len(columns) == 1 else columns[dimension]}" if columns else f"dimension {dimension}"
     )
     other = ", or choose other columns with --vector" if len(columns) > 1 else ""
+    what = f"numbers beyond ±{LARGEST:g}" if np.isfinite(value) else "NaN, infinity or nothing"
     which = f"1 row of {name} holds" if len(rows) == 1 else f"{len(rows):,} rows of {name} hold"
     raise UserError(
-        f"Vectors are finite numbers; {which} NaN, infinity or nothing, the first in row "
+        f"Vectors are finite numbers; {which} {what}, the first in row "
         f"{rows[0] + 1:,}, {column} ({value}): remove {'it' if len(rows) == 1 else 'them'}{other}."
     )
 

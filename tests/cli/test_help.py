@@ -69,7 +69,7 @@ def test_only_given_options_are_passed_to_the_config(monkeypatch):
             "normalize": False,
             "learning_rate": 1e-3,
             "steps": 5,
-            "held_out_classes": "7,8",
+            "held_out_classes": [7, 8],
         }
     ]
 
@@ -86,7 +86,10 @@ def test_only_given_options_are_passed_to_the_config(monkeypatch):
         (["--miner-param", "margin=1"], "miner_params need a miner"),
         (["--loss", "nt_xent", "--miner", "hardest_negative"], "nt_xent takes pairs"),
         (["--optimizer", "lion"], "'adam', 'sgd' or 'rmsprop'"),
-        (["--held-out-classes", "7,12"], "run from 0 to 9; got 12"),
+        (
+            ["--held-out-classes", "7,12"],
+            "MNIST has 0, 1, 2, 3, 4, 5, 6, 7, 8, 9; got '12'",
+        ),
     ],
 )
 def test_an_invalid_setting_is_one_line_and_exit_code_2(run_cli, tmp_path, arguments, message):

@@ -74,9 +74,9 @@ LYING = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape'
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("v.npy", np.zeros(3), "n × d array of numbers"),
-        ("v.npy", np.zeros((3, 0)), "n × d array of numbers"),
-        ("v.npy", np.array([["a"]]), "n × d array of numbers"),
+        ("v.npy", np.zeros(3), "n × d array of real numbers"),
+        ("v.npy", np.zeros((3, 0)), "n × d array of real numbers"),
+        ("v.npy", np.array([["a"]]), "n × d array of real numbers"),
         ("v.npy", np.array([[1.0, np.nan]] * 4), "4 rows of v.npy hold NaN"),
         ("v.npy", np.zeros((250_001, 2), np.int8), "up to 250,000 vectors"),
         ("v.npy", np.zeros((2, 5000), np.int8), "up to 4,096 dimensions"),
@@ -90,7 +90,9 @@ LYING = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape'
         ("v.csv", b"a,b\n1,2\n,3\na,b\n4,5\n", "Row 3 of column a is no number: 'a'"),
         ("v.csv", "a,b\n1,2\n1,\u22123\n".encode() + b"-,-\n", "Row 3 of column a is no number: '-'"),
         ("v.npy", np.array([[1.0, np.nan], *[[1.0, 2.0]] * 3]), r"1 row of v.npy holds NaN.* \(nan\): remove it"),
-        ("v.xls", b"", r"A file of vectors ends in \.npy"),
+        ("v.npy", np.array([[1.0, 8e299]] * 4), r"4 rows of v.npy hold numbers beyond ±1e\+150, .* \(8e\+299\)"),
+        ("v.npy", np.full((4, 2), 1j), "of real numbers; .* the real parts beside the imaginary ones"),
+        ("v.xyz", b"", r"A file of vectors ends in \.npy"),
     ],
 )
 def test_an_invalid_file_of_embeddings_is_one_sentence(tmp_path, name, content, says):

@@ -278,10 +278,10 @@ def test_gray_pictures_stay_gray_and_one_in_color_makes_all_color(tmp_path):
     mixed = import_image_folder(folder(tmp_path / "mixed", files))
     assert mixed.declared.channels == 3
     assert mixed.parts["train_images"].shape[1:] == (32, 32, 3)
-    assert "10 of 11 pictures are gray; all are kept as color." in mixed.report["notes"]
+    assert "Gray are 10 of 11 pictures; all are kept as color." in mixed.report["notes"]
     grayed = import_image_folder(tmp_path / "mixed", color="gray")
     assert grayed.declared.channels == 1
-    assert "1 pictures in color were made gray." in grayed.report["notes"]
+    assert "Made gray: 1 in color." in grayed.report["notes"]
 
 
 def test_small_squares_stay_as_they_are(tmp_path):
@@ -461,7 +461,7 @@ def test_fewer_than_two_classes_are_one_sentence(tmp_path, files):
 
 
 def test_classes_are_sorted_naturally_and_names_are_cleaned(tmp_path):
-    names = ["10", "9", "b\x1b[31mad", "x" * 300]
+    names = ["10", "9", "²", "b\x1b[31mad", "x" * 300]
     files = {f"{name[:200]}/{i}.png": picture(10 * j + i) for j, name in enumerate(names) for i in range(3)}
     found = import_image_folder(zipped(tmp_path / "names.zip", files))
     assert found.declared.classes[:2] == ("9", "10")
@@ -500,6 +500,10 @@ def test_a_data_set_of_ones_own_is_found_by_its_title(tmp_path, root):
     second = import_image_folder(folder(tmp_path / "more" / "birds", classes(cat=7, cow=5))).save(root)
     with pytest.raises(UserError, match=rf"2 data sets are called 'birds': give the name of one: .*{second}"):
         DATASETS.find("birds")
+    damaged = root / "own" / "custom-00000000deadbeef" / "dataset.json"
+    damaged.parent.mkdir()
+    damaged.write_text("{")
+    assert [name for name in DATASETS if name in (second, damaged.parent.name)] == [second], "one spoils no list"
 
 
 def test_a_missing_custom_data_set_is_one_sentence():

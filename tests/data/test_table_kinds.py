@@ -101,7 +101,7 @@ def validated(run):
         ([{"a": 1.0}] * 3, r"those of t.parquet are v \(struct<a: double>\)"),
         ([["a"], ["b"], ["c"]], r"those of t.parquet are v \(list<string>\)"),
         ([[1.0, float("inf")]] * 3, "3 rows of t.parquet hold NaN, infinity or nothing"),
-        ([[1.0, 1e300]] * 3, "3 rows of t.parquet hold NaN, infinity or nothing"),
+        ([[1.0, 1e300]] * 3, "3 rows of t.parquet hold numbers beyond"),
     ],
 )
 def test_vectors_that_cannot_be_read_are_refused_by_row_or_type(tmp_path, values, says):

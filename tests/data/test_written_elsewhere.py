@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -49,8 +50,8 @@ WRITERS = {
     "file.arrow": lambda path: feather.write_feather(TABLE, path, compression="lz4"),
     "stream.arrow": write_stream,
     "a.orc": lambda path: orc.write_table(TABLE, path),
-    "split.json": lambda path: FRAME.to_json(path, orient="split"),
-    "table.json": lambda path: FRAME.to_json(path, orient="table"),
+    **{f"{way}.json": partial(FRAME.to_json, orient=way) for way in "split records index columns values table".split()},
+    "numbered.json": lambda path: FRAME.set_axis([*"0123", "label"], axis=1).to_json(path, orient="index"),
     "api.json": lambda path: path.write_text(json.dumps({"model": "m", "data": ROWS, "usage": {"tokens": 3}})),
 }
 
@@ -117,6 +118,9 @@ def test_what_stands_for_nothing_among_numbers_is_said_or_nothing(tmp_path, colu
         ("a.pt", "tensor.float"),
         ("a.h5", "numpy.savez"),
         ("a.xlsx", "CSV UTF-8"),
+        ("a.mat", "numpy.savez"),
+        ("emnist-letters.mat", "gzip.zip"),
+        ("data_batch_1", r"CIFAR's own files, save the arrays by numpy.savez"),
         ("a.sav", "write it as CSV"),
         ("two labels.svm", "row 1 of two labels.svm is '1,2 1:.5'"),
         ("sparse.arff", "row 1 is '{0 1}'"),
@@ -134,8 +138,23 @@ def test_what_is_not_read_is_refused_with_what_to_do(tmp_path, name, words):
             archive.writestr({"two.zip": "in/inner.zip", "arrays.zip": "v.npy"}[name], b"x")
     if name == "s.npz":
         sparse.save_npz(tmp_path / name, sparse.csr_matrix(VECTORS))
-    with pytest.raises(UserError, match=words):
-        import_path(tmp_path / name)
+    for path in (tmp_path / name, *[tmp_path] * name.startswith(("emnist", "data_batch"))):
+        with pytest.raises(UserError, match=words):
+            import_path(path)
+
+
+@pytest.mark.parametrize("shape", [(30, 12, 12), (30, 12, 12, 3), (30, 3, 12, 12), (30, 12, 13)])
+def test_an_archive_of_vectors_keeps_the_pictures_beside_them(tmp_path, shape):
+    pictures = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    np.savez(tmp_path / "a.npz", vectors=VECTORS, labels=FRAME.label.to_numpy(str), x=pictures)
+    found, bare = import_path(tmp_path / "a.npz"), import_path(tmp_path / "a.npz", choice=Choice(pictures=False))
+    np.testing.assert_array_equal((found.embeddings, bare.embeddings), (VECTORS, VECTORS))
+    assert "Left out: 1, x" in bare.notes[0]
+    assert (bare.images is None, found.images is None, found.notes == bare.notes) == (True, *[shape[2] == 13] * 2)
+    if shape[2] == 12:
+        np.testing.assert_array_equal(found.images, np.moveaxis(pictures, 1, 3) if shape[1] == 3 else pictures)
+    np.savez(tmp_path / "a.npz", vectors=VECTORS, x=pictures - 7.0)
+    assert "undo what normalizes them" in "".join(import_path(tmp_path / "a.npz").notes) or shape[2] == 13
 
 
 def write_views(frame, path):
