@@ -15,6 +15,7 @@ from dmlviz.config.fields import space_note
 from dmlviz.config.learned_space import learned_space
 from dmlviz.data.class_names import short_names, whole_names
 from dmlviz.export.contents import RunExport
+from dmlviz.ops.ball import curvature_of
 from dmlviz.runs.example_item import example_item
 from dmlviz.runs.neighbor_table import by_index
 from dmlviz.runs.per_query import per_query_bytes
@@ -138,8 +139,8 @@ def run_contents(export: RunExport, frame_bytes: int | None = None) -> RunConten
     )
     contents["files"] = _files(export)
     contents["streams"], contents["left_out"] = [stream], left_out
-    if 2 * export.embeddings.size <= MAX_ROWS_BYTES and not export.run.config.ball:  # a page knows no ball
-        contents["files"]["rows.i16"] = zlib.compress(_rounded(export.embeddings), 9)
+    if 2 * export.embeddings.size <= MAX_ROWS_BYTES:
+        contents["files"]["rows.bin"] = zlib.compress(_rows(export.embeddings), 9)
         contents["layouts"] = layouts_in_page()
     return contents
 
@@ -233,10 +234,15 @@ def _files(export: RunExport) -> dict[str, Packed]:
     return {address: zlib.compress(data, 9) for address, data in content.items()}
 
 
-def _rounded(embeddings: np.ndarray) -> bytes:
-    """Return the unit of the numbers (float32), and the embeddings (n × d) as int16 in steps of it."""
-    unit = np.float32(float(np.abs(embeddings).max(initial=0)) / 32767 or 1.0)
-    return unit.tobytes() + np.rint(embeddings / unit).clip(-32767, 32767).astype("<i2").tobytes()
+def _rows(embeddings: np.ndarray) -> bytes:
+    """Return a unit, and the curvature of a ball or 0 (float32); the embeddings (n × d) as int16 in steps of the unit.
+
+    Points of a ball are float32: near its rim steps would be too coarse.
+    """
+    unit = float(np.abs(embeddings).max(initial=0)) / 32767 or 1.0
+    head = np.array([unit, curvature := curvature_of(embeddings)], "<f4").tobytes()
+    steps = embeddings if curvature else np.rint(embeddings / np.float32(unit)).clip(-32767, 32767)
+    return head + steps.astype("<f4" if curvature else "<i2").tobytes()
 
 
 def _event_payload(record: EventLogDir, pid: str | None, budget: int) -> tuple[PageStream, int]:

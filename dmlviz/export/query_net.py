@@ -9,6 +9,7 @@ from dmlviz.catalog.dataset_spec import Framing
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
+from dmlviz.ops.ball import curvature_of
 
 if TYPE_CHECKING:
     from dmlviz.export.program.writer import Program
@@ -24,7 +25,8 @@ class QueryNet:
         description: As plain JSON types; see `QueryNet` in frontend/src/standalone/queryNet.ts.
         program: Weights and an image to its embedding.
         weights: The net's weights by name, float32.
-        embeddings: The test images' embeddings (n × d, int16), in steps of `description["unit"]`.
+        embeddings: The test images' embeddings (n × d, int16), in steps of `description["unit"]`; of a ball float32,
+            for near its rim steps would be too coarse.
     """
 
     description: dict[str, Any]
@@ -48,8 +50,6 @@ def query_net(export: RunExport) -> QueryNet:
         )
     if not spec.trainable:
         raise UserError(f"A drawing needs the net that made the vectors; {spec.title} has none here.")
-    if export.run.config.ball:
-        raise UserError("A page compares a drawing by Euclidean distance, and this run lies in a Poincaré ball.")
     if spec.channels != 1:
         raise UserError(f"A drawing is gray; {spec.title} is not: its pages have no drawing pad.")
     from dmlviz.export.program.training import embedding_program
@@ -66,6 +66,7 @@ def query_net(export: RunExport) -> QueryNet:
     description = {
         "dims": export.embeddings.shape[1],
         "unit": unit,
+        "curvature": (curvature := curvature_of(export.embeddings)),
         "calibration": Judge(export.run, compare_features=False).calibration.packed(),
         "mean": spec.mean,
         "std": spec.std,
@@ -74,4 +75,5 @@ def query_net(export: RunExport) -> QueryNet:
         if basis is None
         else {"mean": np.asarray(basis.mean).tolist(), "components": np.asarray(basis.components).tolist()},
     }
-    return QueryNet(description, program, weights, np.rint(export.embeddings / unit).astype("<i2"))
+    embeddings = export.embeddings.astype("<f4") if curvature else np.rint(export.embeddings / unit).astype("<i2")
+    return QueryNet(description, program, weights, embeddings)

@@ -65,7 +65,7 @@ const SCRIPTS = {
   },
   // Which parts of two images hold them together, for a net of one layer (size × size × d).
   occlusion: (given) =>
-    given.map(({ pair, size, weights }) => {
+    given.map(({ pair, size, weights, curvature }) => {
       const [area, d] = [size * size, weights[0].length];
       const embed = (images) =>
         Float32Array.from({ length: (images.length / area) * d }, (_, at) => {
@@ -76,6 +76,7 @@ const SCRIPTS = {
         embed,
         pair.map((image) => Uint8Array.from(image)),
         size,
+        curvature,
       ).map((map) => Array.from(map));
     }),
   // The weights after each step, by gradients that Python gives.
@@ -109,6 +110,11 @@ const SCRIPTS = {
       tsne: live("tsne"),
       umap: live("umap"),
     };
+  },
+  // The nearest others of points of a ball.
+  neighbors: ({ rows, d, k, curvature }) => {
+    const { indices, squared } = nearestOthers(Float32Array.from(rows), d, k, curvature);
+    return { indices: Array.from(indices), squared: Array.from(squared) };
   },
   // What programs that Python wrote give for its inputs: base64 of float32.
   programs: (given) => given.map(results),

@@ -109,12 +109,12 @@ def test_the_page_is_given_the_points_that_it_moves(runs, run, monkeypatch):
     for step, embeddings in ((None, run.embeddings), (run.end_step, run.embeddings), (run.snapshot_steps[1], None)):
         content = moved_embeddings(run, step)
         n = int(np.frombuffer(content, "<i4", 1)[0])
-        items = np.frombuffer(content, "<i4", n, 4)
+        items = np.frombuffer(content, "<i4", n, 8)
         assert n == 30
         assert set(items) <= set(run.tracked_indices)
         rows = np.searchsorted(run.tracked_indices, items)
         expected = run.snapshot(step)[rows] if embeddings is None else embeddings[items]
-        np.testing.assert_allclose(np.frombuffer(content, "<f4", -1, 4 + 4 * n).reshape(n, -1), expected, atol=1e-3)
+        np.testing.assert_allclose(np.frombuffer(content, "<f4", -1, 8 + 4 * n).reshape(n, -1), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize(

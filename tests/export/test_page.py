@@ -74,9 +74,13 @@ def test_neighbors_and_distances_round_trip(text, kept):
 
 def test_embeddings_of_a_selection_to_draw_are_those_of_the_run(text, kept):
     contents = kept_in(text)
-    data = zlib.decompress(b64decode(contents["files"]["rows.i16"]))
-    rows, unit = np.frombuffer(data, "<i2", offset=4).reshape(kept.embeddings.shape), np.frombuffer(data, "<f4", 1)
-    np.testing.assert_allclose(rows * unit, kept.embeddings, atol=0.51 * unit[0])
+    data = zlib.decompress(b64decode(contents["files"]["rows.bin"]))
+    rows, (unit, ball) = (
+        np.frombuffer(data, "<i2", offset=8).reshape(kept.embeddings.shape),
+        np.frombuffer(data, "<f4", 2),
+    )
+    np.testing.assert_allclose(rows * unit, kept.embeddings, atol=0.51 * unit)
+    assert ball == 0
     assert contents["layouts"] == {name: layout_settings(name) for name in ("tsne", "umap")}
 
 

@@ -6,7 +6,9 @@ from scipy.special import rel_entr
 from sklearn.datasets import load_digits
 
 from dmlviz.config import ProjectionConfig
+from dmlviz.ops.ball import in_ball
 from dmlviz.ops.linear_projection import LinearProjection
+from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.projection import fuzzy_graph, project, tsne, umap
 from dmlviz.projection.affinities import conditional_probabilities
 from dmlviz.projection.alignment import align_by
@@ -42,6 +44,16 @@ def near(rows):
 
 def test_its_neighbors_are_the_same(page, near):
     assert np.mean(np.reshape(page["neighbors"], near.indices.shape) == near.indices) > 0.999  # some are equally far
+
+
+def test_its_neighbors_in_a_ball_are_as_far_as_ours(page_script):
+    angles, curvature = np.random.default_rng(2).normal(size=(80, 3)), 2.0
+    shares = np.linspace(0, 0.999, 80)[:, None]  # of the way to the rim
+    points = (angles / np.linalg.norm(angles, axis=1, keepdims=True) * shares / curvature**0.5).astype(np.float32)
+    found = page_script("neighbors", {"rows": points.ravel().tolist(), "d": 3, "k": 7, "curvature": curvature})
+    distances, indices = NearestNeighbors(in_ball(points, curvature)).others(7)
+    np.testing.assert_allclose(np.sqrt(found["squared"]), distances.ravel(), rtol=1e-4)
+    assert np.mean(np.reshape(found["indices"], indices.shape) == indices) > 0.99
 
 
 def test_its_affinities_are_the_same(page, rows, near):

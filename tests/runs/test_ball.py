@@ -2,16 +2,17 @@
 
 import io
 import json
+import zlib
 
 import numpy as np
 import pytest
 import torch
+from dmlviz_app.answers.point_values import moved_embeddings
 from safetensors.torch import load_file
 
 from dmlviz import losses, nets
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
-from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport
 from dmlviz.export.onnx_file import from_bytes
 from dmlviz.export.page_contents import run_contents
@@ -76,7 +77,7 @@ def test_the_terms_of_a_batch_are_those_of_its_loss(run):
     assert np.mean(shown) == pytest.approx(batch.loss, rel=0.2)
 
 
-def test_files_say_the_ball_and_pages_without_it_refuse(run):
+def test_files_and_pages_say_the_ball(run):
     export, file = RunExport(run), io.BytesIO()
     write_thresholds(export, file)
     limit = json.loads(file.getvalue())
@@ -90,7 +91,12 @@ def test_files_say_the_ball_and_pages_without_it_refuse(run):
     same = from_bytes(net, data.mean, data.std)(images).detach().numpy()  # what an ONNX file holds
     np.testing.assert_allclose(same, run.embeddings[:20], atol=1e-5)
     contents = run_contents(export)
-    assert "rows.i16" not in contents["files"]
+    _, curvature, *rows = np.frombuffer(zlib.decompress(contents["files"]["rows.bin"]), "<f4")
+    np.testing.assert_array_equal(rows, np.ravel(run.embeddings))
+    assert curvature == C
     assert "Poincaré ball" in contents["picture"]["note"]
-    with pytest.raises(UserError, match="Poincaré ball"):
-        query_net(export)
+    net_of_page = query_net(export)
+    assert net_of_page.description["curvature"] == C
+    np.testing.assert_array_equal(net_of_page.embeddings, run.embeddings)
+    moved = moved_embeddings(run, None)
+    assert np.frombuffer(moved, "<f4", 1, 4) == C

@@ -8,6 +8,7 @@ import pytest
 
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
+from dmlviz.ops.ball import in_ball
 from dmlviz.runs.damage import check
 from dmlviz.runs.explanations import STRIDE, WINDOW, logits, occlusion_maps
 from dmlviz.runs.files import file_named
@@ -139,7 +140,13 @@ def test_a_page_without_a_server_finds_the_same_parts(page_script):
         drawn = np.where(random.random((2, size, size)) < 0.3, random.integers(0, 256, (2, size, size)), 7)
         blank = np.full((size, size), 255)
         for images in (drawn, np.stack([drawn[0], blank]), random.integers(0, 256, (2, size, size))):
-            given.append({"pair": images.reshape(2, -1).tolist(), "size": size, "weights": weights.tolist()})
-            right.append(occlusion_maps(lambda batch, w=weights: batch.reshape(len(batch), -1) / 255 @ w, images))
+            curvature = 1e-4 * (size == 8)  # points of a large ball, within its rim
+
+            def embed(batch, weights=weights, curvature=curvature):
+                return in_ball(batch.reshape(len(batch), -1) / 255 @ weights, curvature)
+
+            about = {"pair": images.reshape(2, -1).tolist(), "size": size, "weights": weights.tolist()}
+            given.append(about | {"curvature": curvature})
+            right.append(occlusion_maps(embed, images))
     for expected, found in zip(right, page_script("occlusion", given), strict=True):
         np.testing.assert_allclose(np.reshape(found, expected.shape), expected, atol=2e-6)

@@ -45,13 +45,17 @@ def point_value_bytes(run: Run, projection: ProjectionRun | None, measure: str) 
 
 
 def moved_embeddings(run: Run, step: int | None) -> bytes:
-    """Return the embeddings of up to `MOST_MOVED` tracked images at a step, or at the end, for the page to lay out."""
+    """Return the embeddings of up to `MOST_MOVED` tracked images at a step, or at the end, for the page to lay out.
+
+    Their number (int32), the curvature of their ball, 0 for none (float32), their items (int32), the rows (float32).
+    """
     embeddings, _ = run.embeddings_at(step)
     items = run.tracked_indices
     assert items is not None  # there are embeddings
     rows = np.unique(np.linspace(0, len(items) - 1, min(len(items), MOST_MOVED)).astype(np.int64))
     vectors = embeddings[items[rows] if step is None else rows]
-    return np.int32(len(rows)).tobytes() + items[rows].astype("<i4").tobytes() + vectors.astype("<f4").tobytes()
+    head = np.int32(len(rows)).tobytes() + np.float32(run.config.ball).tobytes()
+    return head + items[rows].astype("<i4").tobytes() + vectors.astype("<f4").tobytes()
 
 
 MAX_POINTS = 500

@@ -1,6 +1,7 @@
 // A page that trains in this tab: settings above the workbench, and everything that the workbench does on what is trained.
 import type { Drawing, LayoutSetting, OcclusionMaps, RunEvent } from "../protocol.ts";
 import { decodeBase64, encodeBase64 } from "../lib/base64.ts";
+import { placeAmid } from "../standalone/nearest.ts";
 import { h } from "../lib/dom.ts";
 import { grouped } from "../lib/format.ts";
 import { drawnImage } from "../standalone/drawnImage.ts";
@@ -80,7 +81,7 @@ async function open(dataset: string): Promise<void> {
   opened = await tab.open(`${dataset}.bin`, kept.losses);
   const read = readSettings(new URLSearchParams(location.search), opened);
   settings = read.settings;
-  if (!page && read.map in methods()) tab.draw(read.map as Method);
+  if (!page && read.map in METHODS) tab.draw(read.map as Method);
   complain(read.trouble);
   train.disabled = false;
   const plain = opened.simd ? "" : " It has no vector instructions of WebAssembly here: that takes longer.";
@@ -91,11 +92,8 @@ async function open(dataset: string): Promise<void> {
 
 const noun = (): string => (opened.data.framing.point ? "point" : "image");
 
-/** The maps that this tab draws: by Euclidean distances. */
-const methods = (): Partial<typeof METHODS> => (tab.curvature ? {} : METHODS);
-
 function showForm(): void {
-  const maps: [string, string][] = [["live", "Linear view"], ...Object.entries(methods())];
+  const maps: [string, string][] = [["live", "Linear view"], ...Object.entries(METHODS)];
   const map = selectOf("Map", maps, tab.layout?.method ?? "live", chooseMap);
   const form = settingsForm(opened, kept.datasets, settings, change);
   form.append(map);
@@ -145,7 +143,7 @@ function prepare(): void {
       further: { pad: renderDrawingPad },
       pad: HINT,
       get parts() {
-        return running || tab.curvature ? undefined : partsOf; // the net changes meanwhile
+        return running ? undefined : partsOf; // the net changes meanwhile
       },
       onSettings: (values) => {
         tab.set(values);
@@ -170,7 +168,7 @@ function contentsNow(): RunContents {
   return {
     run: tab.run,
     view: layout?.pid ?? "live",
-    layouts: tab.curvature ? {} : kept.layouts,
+    layouts: kept.layouts,
     ...(!layout && objective?.picture && { picture: objective.picture }),
     ...(layout && {
       settings: kept.layouts[layout.method]?.map((one) => ({
@@ -205,7 +203,7 @@ function titleNow(): string {
 }
 
 function show(): void {
-  const placed = answer && tab.layout ? { ...answer, xy: tab.layout.placeOf(answer.near) } : answer;
+  const placed = answer && tab.layout ? { ...answer, xy: placeAmid(answer.near, tab.layout.positions) } : answer;
   page?.show(placed, "", last && comparing.checked ? { ...last, titles: [titleNow(), last.title] } : null);
 }
 

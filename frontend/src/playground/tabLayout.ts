@@ -14,6 +14,7 @@ export const USUAL: Omit<LayoutSettings, "method"> = {
   attraction: 1,
   neighbors: 15,
   min_dist: 0.1,
+  curvature: 0,
 };
 const PAST = 20; // snapshots drawn of those that were there before the map
 let made = 0;
@@ -75,15 +76,6 @@ export class TabLayout {
 
   get method(): Method {
     return this.settings.method;
-  }
-
-  /** Where a point with these neighbors would lie; null before there is a layout of them. */
-  placeOf(near: [item: number, distance: number][]): number[] | null {
-    const { positions } = this;
-    const known = near.map(([item]) => item).filter((item) => 2 * item < positions.length);
-    const mean = (axis: number) =>
-      known.slice(0, 3).reduce((sum, item) => sum + positions[2 * item + axis] / Math.min(known.length, 3), 0);
-    return known.length ? [mean(0), mean(1)] : null;
   }
 
   private get isEnd(): boolean {

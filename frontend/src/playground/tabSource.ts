@@ -89,16 +89,18 @@ export class TabSource implements RunSource {
 
   /** Draw the snapshots by a method, those so far and those to come; null: only the linear view of the training. */
   draw(method: Method | null): void {
+    const { curvature } = this;
     this.layout?.stop();
-    this.layout = method && new TabLayout(this.script, this.snapshots, { ...this.settings, method }, this.listener);
+    this.layout =
+      method && new TabLayout(this.script, this.snapshots, { ...this.settings, method, curvature }, this.listener);
   }
 
   /** Go on from the map of now with other settings, which stay for the next ones. */
   set(values: Partial<LayoutSettings>): void {
-    const { layout } = this;
+    const { layout, curvature } = this;
     if (!layout) return;
     Object.assign(this.settings, values);
-    const settings = { ...this.settings, method: layout.method };
+    const settings = { ...this.settings, method: layout.method, curvature };
     layout.stop();
     this.layout = new TabLayout(this.script, this.snapshots, settings, this.listener, layout.positions);
   }
@@ -122,7 +124,7 @@ export class TabSource implements RunSource {
     const item = Number(/^neighbors\/(\d+)\.json/.exec(path)?.[1] ?? NaN);
     const asked = /[?&]step=(\d+)/.exec(path);
     const { step, rows, d } = kept.findLast((one) => !asked || one.step <= Number(asked[1])) ?? kept[0];
-    if (path.startsWith("moved/")) return pointsToMove(rows, d);
+    if (path.startsWith("moved/")) return pointsToMove(rows, d, this.curvature);
     const labels = this.opened?.data.labels.test;
     if (!labels || !(item < rows.length / d)) return Response.json({ error: ELSEWHERE }, { status: 404 });
     const near = nearestRows(rows, rows.slice(item * d, (item + 1) * d), K, item, this.curvature);

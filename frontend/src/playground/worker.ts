@@ -117,7 +117,8 @@ const ORDERS: { [Name in Order["do"]]: (order: Extract<Order, { do: Name }>) => 
     tell({ says: "answer", id, answer: session?.ask(image, k) ?? null });
   },
   parts({ id, pair }) {
-    const answer = session && packedOcclusion((images) => session!.training.embed(images), pair, data.size);
+    const net = session?.training;
+    const answer = net ? packedOcclusion((images) => net.embed(images), pair, data.size, net.curvature) : null;
     tell({ says: "answer", id, answer });
   },
   "lay out"({ rows, d, settings, isLast, from }) {

@@ -14,6 +14,8 @@ export interface LayoutSettings {
   attraction: number;
   neighbors: number;
   min_dist: number;
+  /** Of the Poincaré ball that the points lie in, whose distance is then the Euclidean one's; 0 for none. */
+  curvature: number;
 }
 
 const METRICS = ["euclidean", "cosine"] as const;
@@ -135,9 +137,15 @@ export class LiveLayout {
     return metric === "cosine" ? normalized(this.rows, this.d) : this.rows;
   }
 
+  /** The curvature of the ball that a metric measures in; 0 for none. */
+  ball(metric = this.settings.metric): number {
+    return metric === "euclidean" ? this.settings.curvature : 0;
+  }
+
   private nearest(metric: LayoutSettings["metric"], count: number): Neighbors {
     let found = this.found.get(metric);
-    if (!found || found.k < count) found = nearestOthers(this.rowsBy(metric), this.d, Math.max(count, this.ahead));
+    if (!found || found.k < count)
+      found = nearestOthers(this.rowsBy(metric), this.d, Math.max(count, this.ahead), this.ball(metric));
     this.found.set(metric, found);
     return found;
   }
@@ -184,7 +192,13 @@ export function followed(layout: LiveLayout, rows: Float32Array, d: number, isLa
     const places = new Float32Array(2 * n);
     places.set(before);
     for (let i = known; i < n; i++)
-      for (const [near] of nearestRows(rows.subarray(0, known * d), rows.subarray(i * d, (i + 1) * d), 3))
+      for (const [near] of nearestRows(
+        rows.subarray(0, known * d),
+        rows.subarray(i * d, (i + 1) * d),
+        3,
+        -1,
+        layout.ball(),
+      ))
         for (const axis of [0, 1]) places[2 * i + axis] += before[2 * near + axis] / Math.min(3, known);
     layout.place(places);
     layout.change({});

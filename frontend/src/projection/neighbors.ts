@@ -1,4 +1,5 @@
 // The nearest others of each point, exactly. Pure: no DOM.
+import { inBall, room } from "../standalone/nearest.ts";
 
 /** The k nearest others of each of n points, nearest first (n × k). */
 export interface Neighbors {
@@ -7,9 +8,10 @@ export interface Neighbors {
   squared: Float64Array;
 }
 
-/** Find them among rows (n × d) by Euclidean distance. */
-export function nearestOthers(rows: Float32Array, d: number, k: number): Neighbors {
+/** Find them among rows (n × d) by Euclidean distance, or that of a Poincaré ball where `curvature` is above 0. */
+export function nearestOthers(rows: Float32Array, d: number, k: number, curvature = 0): Neighbors {
   const n = rows.length / d;
+  const rooms = Float64Array.from({ length: curvature && n }, (_, i) => room(rows, i * d, d, curvature));
   k = Math.min(k, n - 1);
   const apart = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
@@ -20,7 +22,7 @@ export function nearestOthers(rows: Float32Array, d: number, k: number): Neighbo
         const difference = rows[a] - rows[b];
         sum += difference * difference;
       }
-      apart[i * n + j] = apart[j * n + i] = sum;
+      apart[i * n + j] = apart[j * n + i] = curvature ? inBall(sum, rooms[i] * rooms[j], curvature) : sum;
     }
   }
   const indices = new Int32Array(n * k);

@@ -3,6 +3,7 @@ import { encodeBase64 } from "../lib/base64.ts";
 import { maxOf } from "../lib/extent.ts";
 import type { OcclusionMaps } from "../protocol.ts";
 import { roundHalfEven } from "./drawnImage.ts";
+import { squaredDistances } from "./nearest.ts";
 
 const [WINDOW, STRIDE] = [0.2, 1 / 14]; // of the side of an image
 
@@ -10,7 +11,7 @@ const [WINDOW, STRIDE] = [0.2, 1 / 14]; // of the side of an image
 type Embed = (images: Uint8Array) => Float32Array;
 
 /** For each pixel of both images the mean change of their distance over the windows on it. */
-export function occlusion(embed: Embed, pair: Uint8Array[], side: number): Float64Array[] {
+export function occlusion(embed: Embed, pair: Uint8Array[], side: number, curvature = 0): Float64Array[] {
   const width = Math.max(2, roundHalfEven(WINDOW * side));
   const step = Math.max(1, roundHalfEven(STRIDE * side));
   const sum = (of: Float64Array, by: number, [top, left]: number[]) => {
@@ -18,8 +19,7 @@ export function occlusion(embed: Embed, pair: Uint8Array[], side: number): Float
       for (let x = Math.max(0, left); x < Math.min(side, left + width); x++) of[y * side + x] += by;
   };
   const whole = pair.map((image) => embed(image).slice());
-  const apart = (point: Float32Array, other: Float32Array) =>
-    Math.sqrt(point.reduce((squares, value, k) => squares + (value - other[k]) ** 2, 0));
+  const apart = (point: Float32Array, other: Float32Array) => Math.sqrt(squaredDistances(point, other, curvature)[0]);
   const distance = apart(whole[0], whole[1]);
   return pair.map((image, which) => {
     const [ground, hidden, corners] = [groundOf(image, side), [] as Uint8Array[], [] as number[][]];
@@ -45,8 +45,8 @@ export function occlusion(embed: Embed, pair: Uint8Array[], side: number): Float
 }
 
 /** The maps as a server sends them: in shares of the largest change. Throws where the net gives NaN or infinity. */
-export function packedOcclusion(embed: Embed, pair: Uint8Array[], side: number): OcclusionMaps {
-  const maps = occlusion(embed, pair, side);
+export function packedOcclusion(embed: Embed, pair: Uint8Array[], side: number, curvature = 0): OcclusionMaps {
+  const maps = occlusion(embed, pair, side, curvature);
   const most = maxOf(maps.map((map) => maxOf(map.map(Math.abs)))) || 1;
   if (!maps.every((map) => map.every(Number.isFinite)))
     throw new Error("The net gives NaN or infinity: its training diverged. Train again.");

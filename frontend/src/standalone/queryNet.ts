@@ -55,6 +55,8 @@ export interface QueryNetData {
   url: string;
   dims: number;
   unit: number;
+  /** Of the Poincaré ball that the embeddings lie in; 0 for none. */
+  curvature: number;
   calibration: PackedCalibration;
   mean: number;
   std: number;
@@ -91,7 +93,9 @@ export class QueryNet {
     check(embed);
     const machine = new Machine(embed, new Memory([embed]));
     for (const { name, values } of weights) machine.input(name).set(new Float32Array(values.buffer));
-    const rows = Float32Array.from(new Int16Array(embeddings.buffer), (step) => step * data.unit);
+    const rows = data.curvature
+      ? new Float32Array(embeddings.buffer) // near the rim steps would be too coarse
+      : Float32Array.from(new Int16Array(embeddings.buffer), (step) => step * data.unit);
     return new QueryNet(data, machine, rows);
   }
 
@@ -100,7 +104,7 @@ export class QueryNet {
     const image = drawnImage(ink, side, this.data.framing);
     if (!image) return null;
     const embedding = this.embed(image);
-    const near = nearestRows(this.rows, embedding, k);
+    const near = nearestRows(this.rows, embedding, k, -1, this.data.curvature);
     return { image, side: this.data.framing.size, embedding, near, xy: this.project(embedding) };
   }
 
@@ -114,7 +118,7 @@ export class QueryNet {
 
   /** Which parts of two images hold them together. */
   parts(pair: Uint8Array[]): OcclusionMaps {
-    const { dims, framing } = this.data;
+    const { dims, framing, curvature } = this.data;
     const area = framing.size ** 2;
     const embed = (images: Uint8Array) => {
       const rows = new Float32Array((images.length / area) * dims);
@@ -122,7 +126,7 @@ export class QueryNet {
         rows.set(this.embed(images.subarray(i * area, (i + 1) * area)), i * dims);
       return rows;
     };
-    return packedOcclusion(embed, pair, framing.size);
+    return packedOcclusion(embed, pair, framing.size, curvature);
   }
 
   private project(embedding: Float32Array): number[] | null {

@@ -3,6 +3,7 @@ import { type Bytes, bytesOf, decodeBase64, encodeBase64 } from "../lib/base64.t
 import { stream } from "../lib/eventStream.ts";
 import { context2d } from "../lib/dom.ts";
 import { answerInPlace, type RunSource } from "../lib/server.ts";
+import { dequantize, placeItems } from "../map/data/frames.ts";
 import { tileOf } from "../lib/sprites.ts";
 import type { MapInput } from "../map/data/expandProps.ts";
 import type { InspectorProps, ItemNeighbors, LayoutSetting, OcclusionMaps } from "../protocol.ts";
@@ -11,6 +12,7 @@ import { Address } from "../workbench/address.ts";
 import type { AskParts } from "../workbench/inspector/captions.ts";
 import { ViewStore } from "../workbench/store.ts";
 import { type FurtherParts, Workbench } from "../workbench/workbench.ts";
+import { placeAmid } from "./nearest.ts";
 import { type Answer, confidenceOf, type QueryNetData } from "./queryNet.ts";
 import { unzlibSync } from "fflate";
 
@@ -79,16 +81,18 @@ export class PackedSource implements RunSource {
   private file(name: string, atStep: boolean): Response {
     const { files = {} } = this.contents;
     if (name === "nearest.bin") return new Response(this.nearest());
-    if (name.startsWith("moved/") && "rows.i16" in files) return this.rows(files["rows.i16"]);
+    if (name.startsWith("moved/") && "rows.bin" in files) return this.rows(files["rows.bin"]);
     if (!(name in files) || atStep) return refusal(ELSEWHERE);
     return new Response(unzlibSync(bytesOf(files[name])));
   }
 
   private rows(file: string | Bytes): Response {
     const { buffer, byteOffset } = unzlibSync(bytesOf(file)).slice();
-    const [unit] = new Float32Array(buffer, byteOffset, 1);
-    const rows = Float32Array.from(new Int16Array(buffer, byteOffset + 4), (steps) => steps * unit);
-    return pointsToMove(rows, rows.length / this.contents.labels.length);
+    const [unit, curvature] = new Float32Array(buffer, byteOffset, 2);
+    const rows = curvature
+      ? new Float32Array(buffer, byteOffset + 8)
+      : Float32Array.from(new Int16Array(buffer, byteOffset + 8), (steps) => steps * unit);
+    return pointsToMove(rows, rows.length / this.contents.labels.length, curvature);
   }
 
   /** The nearest of each: int32 items, then float32 distances. */
@@ -103,11 +107,25 @@ export class PackedSource implements RunSource {
   }
 }
 
+/** Where a map of its own, as t-SNE, has the images at its end, x and y of each; null for the net's own plane. */
+export function positionsAtEnd({ streams, view, tracked, n }: RunContents): Float32Array | null {
+  const { events, frames } = streams.find(({ pid }) => pid === view) ?? {};
+  const end = events?.findLast((event) => event.event === "finished");
+  const frame = end && "frame" in end && end.frame;
+  if (!frames || !frame) return null;
+  if (frame.dims !== 2) return new Float32Array(0); // which has no place for a drawing
+  const places = dequantize(bytesOf(frames[frame.id]).buffer, frame);
+  const { xy, present } = placeItems(places, frame, Int32Array.from(tracked), n);
+  return xy.map((value, at) => (present[at >> 1] ? value : NaN));
+}
+
 /** As the server gives points that are to move: all of them, here. */
-export function pointsToMove(rows: Float32Array, d: number): Response {
+export function pointsToMove(rows: Float32Array, d: number, curvature: number): Response {
   const n = rows.length / d;
   const items = Int32Array.from({ length: n }, (_, i) => i);
-  return new Response(new Blob([Int32Array.of(n), items, rows as Float32Array<ArrayBuffer>]));
+  return new Response(
+    new Blob([Int32Array.of(n), Float32Array.of(curvature), items, rows as Float32Array<ArrayBuffer>]),
+  );
 }
 
 const refusal = (error: string): Response => Response.json({ error }, { status: 404 });
@@ -181,6 +199,7 @@ export class RunPage {
   readonly store = new ViewStore();
   private contents!: RunContents;
   private near: NeighborTable | null = null;
+  private end: Float32Array | null = null;
   private labels: ArrayLike<number> = [];
   private sprites: { urls: string[]; tile: number } = { urls: [], tile: 0 };
   private stop = () => {};
@@ -215,6 +234,7 @@ export class RunPage {
     this.stop = source
       ? answerInPlace(run, source)
       : new PackedSource({ run, classes, labels: this.labels, near: this.near, files }).stop;
+    this.end = positionsAtEnd(contents);
     stream.renew({ run, begun });
     for (const { pid, events, frames } of contents.streams) stream.feed({ run, pid, events, frames });
   }
@@ -224,6 +244,7 @@ export class RunPage {
     const { contents, options, sprites, labels } = this;
     const { run, view, begun, classes, whole_names, n, noun, title, files = {} } = contents;
     const source: Source = { run, view, begun, events_url: null };
+    const xy = answer && (this.end ? placeAmid(answer.near, this.end) : answer.xy);
     const map: MapInput = {
       ...source,
       dataset: contents.dataset,
@@ -241,7 +262,7 @@ export class RunPage {
       measures: Object.keys(files).flatMap((path) => path.match(`^values/${view}/(.+)[.]f32$`)?.[1] ?? []),
       sprites,
       ...(this.near && !contents.open ? { autoplay: true } : { running: true }),
-      query: answer?.xy ? { xy: answer.xy, neighbors: answer.near.map(([item]) => item) } : undefined,
+      query: xy ? { xy, neighbors: answer.near.map(([item]) => item) } : undefined,
       ...(options.height === undefined ? {} : { height: options.height }),
     };
     const other = beside && { run: beside.run, begun: beside.begun };

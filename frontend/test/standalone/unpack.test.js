@@ -4,7 +4,8 @@ import { gzipSync } from "node:zlib";
 import { TOO_OLD, read, unpack } from "../../src/standalone/unpack.ts";
 import { zlibSync } from "fflate";
 import { ROUTES, fetchServer } from "../../src/lib/server.ts";
-import { PackedSource, neighborsOf, unpackNumbers } from "../../src/standalone/runPage.ts";
+import { placeAmid } from "../../src/standalone/nearest.ts";
+import { PackedSource, neighborsOf, positionsAtEnd, unpackNumbers } from "../../src/standalone/runPage.ts";
 
 /** A file as dmlviz/export/packed.py writes it. */
 function fileOf(contents, parts, data) {
@@ -111,4 +112,18 @@ test("a packed run has the nearest of each, and the files that were packed with 
   assert.deepEqual([...new Uint8Array(await judged.arrayBuffer())], [1, 2, 3]);
   for (const path of ["per_query.bin?v=1&step=50", "baseline.json"])
     assert.match((await (await answered({ files }, path)).json()).error, /has no server/);
+});
+
+test("on a map of its own a drawing lies amid its nearest three, of those that the map shows", () => {
+  const frame = { id: "f", n: 4, dims: 2, center: [0, 0], scale: 32767, items: "tracked" };
+  const bytes = new Uint8Array(Int16Array.of(0, 0, 3, 0, 0, 6, 90, 90).buffer);
+  const streams = [{ pid: "tsne-1", events: [{ event: "finished", frame }], frames: { f: bytes } }];
+  const contents = { streams, view: "tsne-1", tracked: [0, 2, 3, 5], n: 6 };
+  const near = [4, 0, 2, 3, 5].map((row) => [row, 1]); // the map does not show 4
+  assert.deepEqual(placeAmid(near, positionsAtEnd(contents)), [1, 2]);
+  assert.equal(placeAmid([[1, 0]], positionsAtEnd(contents)), null);
+  assert.equal(positionsAtEnd({ ...contents, view: "live" }), null);
+  const inSpace = { ...frame, dims: 3 };
+  const others = { ...contents, streams: [{ ...streams[0], events: [{ event: "finished", frame: inSpace }] }] };
+  assert.equal(placeAmid(near, positionsAtEnd(others)), null);
 });

@@ -136,9 +136,10 @@ export class LayoutMover {
   ): Promise<void> {
     const buffer = await (await fetchAnswer(url, "The points of this map")).arrayBuffer();
     const [n] = new Int32Array(buffer, 0, 1);
-    const all = new Float32Array(buffer, 4 + 4 * n);
+    const [curvature] = new Float32Array(buffer, 4, 1);
+    const all = new Float32Array(buffer, 8 + 4 * n);
     const d = all.length / n;
-    this.items = some ?? new Int32Array(buffer, 4, n);
+    this.items = some ?? new Int32Array(buffer, 8, n);
     const rows = some ? rowsOf(all, d, some) : all;
     const { settings = [] } = this.parts.state.data;
     const values = Object.fromEntries(some ? [] : settings.map(({ name, value }) => [name, value]));
@@ -153,7 +154,7 @@ export class LayoutMover {
         this.fail("The part of this page that moves points could not be loaded; reload the page.");
     }
     const usual = { metric: "euclidean", perplexity: 30, neighbors: 15, min_dist: 0.1, attraction: 1 };
-    this.tell({ do: "take", rows, d, settings: { ...usual, ...values, method } as LayoutSettings });
+    this.tell({ do: "take", rows, d, settings: { ...usual, ...values, method, curvature } as LayoutSettings });
   }
 
   private begin(): void {
