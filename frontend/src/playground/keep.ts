@@ -42,6 +42,7 @@ export async function keptRun(
   const last = snapshots[snapshots.length - 1];
   const n = data.labels.test.length;
   const d = last.embeddings.length / n;
+  const axes = basis.components.length;
   const tracked = Int32Array.from({ length: Math.min(TRACKED, n) }, (_, i) => i);
   const steps = new Set(snapshots.slice(0, -1).map(({ step }) => step));
   const files: Zippable = {};
@@ -84,8 +85,8 @@ export async function keptRun(
     files[`snapshots/${step}.npy`] = npy("<f4", [tracked.length, d], embeddings);
   files["basis.npz"] = zipSync({
     "mean.npy": npy("<f8", [d], basis.mean),
-    "components.npy": npy("<f8", [2, d], Float64Array.from([...basis.components[0], ...basis.components[1]])),
-    "explained.npy": npy("<f8", [2], Float64Array.from(basis.explained)),
+    "components.npy": npy("<f8", [axes, d], Float64Array.from(basis.components.flatMap((axis) => [...axis]))),
+    "explained.npy": npy("<f8", [axes], Float64Array.from(basis.explained)),
     "view.npy": npy(
       `<U${basis.view.length}`,
       [],

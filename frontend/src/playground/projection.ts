@@ -3,24 +3,24 @@
 import { maxOf } from "../lib/extent.ts";
 import type { FrameMeta } from "../protocol.ts";
 
-/** (x − mean) · componentsᵀ, to two dimensions; `explained` is each axis's share of the variance. */
+/** (x − mean) · componentsᵀ, to two dimensions or three; `explained` is each axis's share of the variance. */
 export interface Basis {
   mean: Float64Array;
-  components: [Float64Array, Float64Array];
-  explained: [number, number];
+  components: Float64Array[];
+  explained: number[];
   view: "fan" | "plane";
 }
 
-/** Two dimensions as they are. */
-export const PLANE: Basis = {
-  mean: new Float64Array(2),
-  components: [Float64Array.of(1, 0), Float64Array.of(0, 1)],
-  explained: [1, 1],
-  view: "plane",
-};
+/** The map of embeddings (n × d) with their classes: two or three dimensions as they are, of more the class fan. */
+export function basisOf(embeddings: Float32Array, labels: ArrayLike<number>, d: number, classes: number): Basis {
+  if (d !== 2 && d !== 3) return classFan(embeddings, labels, d, classes);
+  const mean = new Float64Array(d);
+  const components = Array.from(mean, (_, axis) => unit(d, axis));
+  return { mean, components, explained: explained(embeddings, mean, components), view: "plane" };
+}
 
 interface Box {
-  center: [number, number];
+  center: number[];
   scale: number;
 }
 
@@ -68,63 +68,58 @@ function orthonormal([first, second]: [Float64Array, Float64Array]): [Float64Arr
 
 const unit = (d: number, axis: number): Float64Array => Float64Array.from({ length: d }, (_, k) => Number(k === axis));
 
-function explained(
-  embeddings: Float32Array,
-  mean: Float64Array,
-  components: [Float64Array, Float64Array],
-): [number, number] {
+function explained(embeddings: Float32Array, mean: Float64Array, components: Float64Array[]): number[] {
   const d = mean.length;
   let total = 0;
   for (let i = 0; i < embeddings.length; i++) total += (embeddings[i] - mean[i % d]) ** 2;
   const along = project(embeddings, { mean, components });
-  const share = (axis: number) => {
+  return components.map((_, axis) => {
     let sum = 0;
-    for (let i = axis; i < along.length; i += 2) sum += along[i] ** 2;
+    for (let i = axis; i < along.length; i += components.length) sum += along[i] ** 2;
     return total > 0 ? sum / total : 0;
-  };
-  return [share(0), share(1)];
+  });
 }
 
-/** Positions (n × 2) of embeddings (n × d). */
+/** Positions (n × axes) of embeddings (n × d). */
 export function project(
   embeddings: Float32Array,
   { mean, components }: Omit<Basis, "explained" | "view">,
 ): Float32Array {
   const d = mean.length;
-  const n = embeddings.length / d;
-  const positions = new Float32Array(2 * n);
+  const [n, axes] = [embeddings.length / d, components.length];
+  const positions = new Float32Array(axes * n);
   for (let i = 0; i < n; i++)
-    for (let axis = 0; axis < 2; axis++) {
+    for (let axis = 0; axis < axes; axis++) {
       let sum = 0;
       for (let k = 0; k < d; k++) sum += (embeddings[i * d + k] - mean[k]) * components[axis][k];
-      positions[2 * i + axis] = sum;
+      positions[axes * i + axis] = sum;
     }
   return positions;
 }
 
-/** The square around points, scaled by `room`; never of size 0. */
-export function boxAround(positions: Float32Array[], room: number): Box {
-  const low = [Infinity, Infinity];
-  const high = [-Infinity, -Infinity];
+/** The square, or the cube, around points, scaled by `room`; never of size 0. */
+export function boxAround(positions: Float32Array[], room: number, axes = 2): Box {
+  const low = new Array<number>(axes).fill(Infinity);
+  const high = new Array<number>(axes).fill(-Infinity);
   for (const points of positions)
     for (let i = 0; i < points.length; i++) {
-      low[i & 1] = Math.min(low[i & 1], points[i]);
-      high[i & 1] = Math.max(high[i & 1], points[i]);
+      low[i % axes] = Math.min(low[i % axes], points[i]);
+      high[i % axes] = Math.max(high[i % axes], points[i]);
     }
-  const extent = Math.max(high[0] - low[0], high[1] - low[1]) / 2;
-  return { center: [(low[0] + high[0]) / 2, (low[1] + high[1]) / 2], scale: Math.max(extent * room, 1e-6) };
+  const extent = maxOf(low.map((least, axis) => high[axis] - least)) / 2;
+  return { center: low.map((least, axis) => (least + high[axis]) / 2), scale: Math.max(extent * room, 1e-6) };
 }
 
 /** A box that changes in few steps, so that a map scaled to it does not tremble. */
 export class SteadyBox {
   private box: Box | null = null;
 
-  around(positions: Float32Array): Box {
-    const now = boxAround([positions], 1);
+  around(positions: Float32Array, axes = 2): Box {
+    const now = boxAround([positions], 1, axes);
     const { box } = this;
     const offset = box ? maxOf(box.center.map((x, i) => Math.abs(x - now.center[i]))) : 0;
     const fits = box && offset + now.scale <= box.scale && now.scale >= 0.6 * box.scale;
-    return (this.box = fits ? box : boxAround([positions], 1.15));
+    return (this.box = fits ? box : boxAround([positions], 1.15, axes));
   }
 }
 
@@ -139,9 +134,10 @@ export function quantized(
   box: Box,
   items: "tracked" | "all",
 ): { meta: FrameMeta; data: Int16Array<ArrayBuffer> } {
+  const dims = box.center.length;
   const data = Int16Array.from(positions, (x, i) =>
-    Math.max(-LARGEST, Math.min(LARGEST, Math.round(((x - box.center[i & 1]) * LARGEST) / box.scale))),
+    Math.max(-LARGEST, Math.min(LARGEST, Math.round(((x - box.center[i % dims]) * LARGEST) / box.scale))),
   );
   const id = own + (made++).toString(16).padStart(8, "0");
-  return { meta: { id, n: positions.length / 2, dims: 2, center: box.center, scale: box.scale, items }, data };
+  return { meta: { id, n: positions.length / dims, dims, center: box.center, scale: box.scale, items }, data };
 }

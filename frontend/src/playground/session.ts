@@ -4,7 +4,7 @@ import type { Bytes } from "../lib/base64.ts";
 import { grouped } from "../lib/format.ts";
 import { watch } from "./alarms.ts";
 import { TRACKED, type DatasetContents, type Objective, type Settings } from "./contents.ts";
-import { PLANE, SteadyBox, boxAround, classFan, project, quantized, type Basis } from "./projection.ts";
+import { SteadyBox, basisOf, boxAround, project, quantized, type Basis } from "./projection.ts";
 import { gridPictures } from "../standalone/drawnImage.ts";
 import { nearestRows } from "../standalone/nearest.ts";
 import { scoresOf } from "./scores.ts";
@@ -67,7 +67,7 @@ export class Session {
       device: "browser",
       precision: "float32",
       view: this.basis?.view ?? "fan",
-      dims: 2,
+      dims: this.basis?.components.length ?? 2,
       tracked: Math.min(TRACKED, test.length),
     };
     return { ...news, events: [this.timed(started), ...news.events] };
@@ -109,7 +109,7 @@ export class Session {
     const last = { step, embeddings, grid: this.grid() };
     this.snapshots = [...this.snapshots.filter((one) => one.step < step), last];
     const positions = this.snapshots.map((one) => project(one.embeddings, basis));
-    const box = boxAround(positions, 1.02);
+    const box = boxAround(positions, 1.02, basis.components.length);
     const frames: News["frames"] = {};
     const replay = this.snapshots.map((one, i): ReplayFrame => {
       const { meta, data } = quantized(positions[i], box, one === last ? "all" : "tracked");
@@ -172,7 +172,11 @@ export class Session {
     if (!embeddings.every(Number.isFinite)) return this.failed("NaN or infinite embeddings");
     this.basis = this.basisOf(embeddings);
     const positions = project(embeddings, this.basis);
-    const { meta, data: frame } = quantized(positions, this.box.around(positions), "tracked");
+    const { meta, data: frame } = quantized(
+      positions,
+      this.box.around(positions, this.basis.components.length),
+      "tracked",
+    );
     const metrics = scoresOf(training.embedSplit("validation"), data.labels.validation, d, training.curvature);
     const grid = this.grid();
     const events: RunEvent[] = [
@@ -205,9 +209,7 @@ export class Session {
   }
 
   private basisOf = (embeddings: Float32Array): Basis =>
-    this.training.d === 2
-      ? PLANE
-      : classFan(embeddings, this.data.labels.test, this.training.d, this.data.classes.length);
+    basisOf(embeddings, this.data.labels.test, this.training.d, this.data.classes.length);
 
   private get batchSize(): number {
     return this.training.batchSize;
@@ -218,9 +220,9 @@ export class Session {
   private timed = <Event extends RunEvent>(event: Event): Event => ({ ...event, time: Math.round(Date.now()) / 1000 });
 }
 
-/** Where the map of a basis has the corners of a grid. */
+/** Where the map of a basis has the corners of a grid, which is drawn in two dimensions only. */
 function bent(grid: Float32Array<ArrayBuffer> | null, basis: Basis): { grid?: number[][] } {
-  if (!grid) return {};
+  if (!grid || basis.components.length > 2) return {};
   const places = project(grid, basis);
   return { grid: Array.from({ length: places.length / 2 }, (_, i) => [places[2 * i], places[2 * i + 1]]) };
 }

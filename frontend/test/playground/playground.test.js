@@ -4,7 +4,7 @@ import { watch } from "../../src/playground/alarms.ts";
 import { randomNumbers } from "../../src/lib/random.ts";
 import { balanced } from "../../src/playground/training.ts";
 import { followed, LiveLayout } from "../../src/projection/live.ts";
-import { classFan, project } from "../../src/playground/projection.ts";
+import { basisOf, boxAround, classFan, project, quantized } from "../../src/playground/projection.ts";
 import { nearestRows } from "../../src/standalone/nearest.ts";
 import { scoresOf } from "../../src/playground/scores.ts";
 import { readSettings } from "../../src/playground/settings.ts";
@@ -69,6 +69,26 @@ test("the fan maps class centers to a ring, by orthonormal axes", () => {
     assert.ok(Math.abs(value - wanted) < 1e-9);
   const radii = [0, 1, 2].map((i) => Math.hypot(...project(points, basis).slice(2 * i, 2 * i + 2)));
   radii.forEach((radius) => assert.ok(Math.abs(radius - radii[0]) < 1e-6));
+});
+
+test("three dimensions are drawn and kept as they are", () => {
+  const points = Float32Array.of(1, 2, 3, -1, 0, 9);
+  const basis = basisOf(points, [0, 1], 3, 2);
+  assert.deepEqual(
+    [basis.view, basis.components.map((axis) => [...axis])],
+    [
+      "plane",
+      [
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+      ],
+    ],
+  );
+  const positions = project(points, basis);
+  const { meta, data } = quantized(positions, boxAround([positions], 1, 3), "all");
+  assert.deepEqual([meta.n, meta.dims, meta.center, meta.scale], [2, 3, [0, 1, 6], 3]);
+  assert.equal(data.length, 6);
 });
 
 test("alarms come once, and go", () => {
