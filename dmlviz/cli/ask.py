@@ -93,12 +93,13 @@ def _answer(service: Any, file: Path, k: int, limit: Any) -> dict[str, Any]:
     found = service.answer(picture, k, limit)
     confidence, name = found["confidence"], found["name"]
     verdict = VERDICTS[confidence["level"]] if name is None else "known"
+    reason = confidence["sentence"] if name is None else "Near to a picture in the gallery."
     near = sorted([*found["gallery"], *found["neighbors"]], key=lambda one: one["distance"])[:k]
     return {
         "verdict": verdict,
         "name": None if verdict == "unknown" else name or found["class"],
         "distance": near[0]["distance"],
         "threshold": limit.value,
-        "reason": confidence["sentence"] if name is None else "Near to a picture in the gallery.",
+        "reason": " ".join([*([reason] if reason else []), *found["notes"]]),
         "neighbors": near,
     }

@@ -108,10 +108,13 @@ def finished_projection(
         config = ProjectionConfig(method=view, follow=follows)
         return compute(store.create_projection(run, config), Console(stderr=True))
     matching = [one for one in matching if one.config.follow] if follows else matching
-    if not matching:
-        methods = ", ".join(sorted({projection.config.method for projection in projections})) or "none yet"
+    if not matching and view not in PROJECTIONS:
+        names = ", ".join(name for name in PROJECTIONS if name != run.default_view)
         raise UserError(
-            f"{run.title} has no finished projection {view!r} (available: {methods}); "
-            f"create one with dmlviz project {run.id}{f' --method {view}' if view in PROJECTIONS else ''}."
+            f"A view of {run.title} is {run.default_view} (its own), a projection ({names}) or its ID; got {view!r}."
+        )
+    if not matching:
+        raise UserError(
+            f"{run.title} has no finished projection {view!r}: create one with dmlviz project {run.id} --method {view}."
         )
     return max(matching, key=lambda projection: (projection.path / "projection.json").stat().st_mtime_ns)

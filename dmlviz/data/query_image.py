@@ -50,6 +50,12 @@ class PreparedImage:
     frame: Frame | None = None
     frames: tuple[Frame, ...] = ()
 
+    @property
+    def choice(self) -> str:
+        """A sentence where several things were found, of which nobody chose this one; otherwise empty."""
+        many = len(self.frames) > 1
+        return f"One of {len(self.frames)} things in the picture: cut out the one that is meant." if many else ""
+
 
 def prepare(picture: np.ndarray, dataset: str, frame: Frame | None = None) -> PreparedImage:
     """Crop, scale and center an image as the images of a data set are.

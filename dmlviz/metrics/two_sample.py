@@ -11,6 +11,7 @@ from dmlviz.ops.nearest_neighbors import EuclideanSearch
 K = 5
 PERMUTATIONS = 499
 FEWEST = 5  # in each sample
+MOST_WITHOUT_KERNELS = 20_000  # points, among which kernels save less than it takes to load them
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class PooledNeighbors:
     Attributes:
         neighbors: The k nearest other points of each, among both samples, the second after the first ((n + m) × k).
         within: Distance of the nearest other point of the first sample, for each of its points (n).
-        nearest: The k nearest points of the first sample, for each of the second (m × k, fewer if it is smaller).
+        nearest: The nearest points of the first sample, for each of the second (m × k or more, fewer if it is smaller).
         distances: Their distances.
         sizes: n and m.
     """
@@ -48,14 +49,15 @@ class PooledNeighbors:
     sizes: tuple[int, int]
 
 
-def pooled_neighbors(first: np.ndarray, second: np.ndarray, k: int = K) -> PooledNeighbors:
-    """Find neighbors of two samples (n × d and m × d, finite, n of two or more)."""
+def pooled_neighbors(first: np.ndarray, second: np.ndarray, k: int = K, across: int = K) -> PooledNeighbors:
+    """Find neighbors of two samples (n × d and m × d, finite, n of two or more), `across` ≥ k of them in the first."""
     n, m = len(first), len(second)
     samples = [EuclideanSearch(np.asanyarray(points, first.dtype)) for points in (first, second)]
     (to_first, to_second), own = (search.search for search in samples), [_others(search, k) for search in samples]
-    back, out = to_first(np.asarray(second, first.dtype), min(k, n)), to_second(first, min(k, m))
+    back, out = to_first(np.asarray(second, first.dtype), min(across, n)), to_second(first, min(k, m))
+    across_k = back[0][:, :k], back[1][:, :k]
     rows = []
-    for (own_squared, own_near), (squared, near), begin, other in ((own[0], out, 0, n), (own[1], back, n, 0)):
+    for (own_squared, own_near), (squared, near), begin, other in ((own[0], out, 0, n), (own[1], across_k, n, 0)):
         both = np.concatenate([own_squared, squared], axis=1)
         indices = np.concatenate([own_near + begin, near + other], axis=1)
         order = np.argsort(both, axis=1, kind="stable")[:, :k]
@@ -68,7 +70,8 @@ def pooled_neighbors(first: np.ndarray, second: np.ndarray, k: int = K) -> Poole
 def _others(search: EuclideanSearch, k: int) -> tuple[np.ndarray, np.ndarray]:
     if len(search) == 1:
         return np.empty((1, 0)), np.empty((1, 0), np.int64)
-    return search.others(min(k, len(search) - 1))
+    rows = np.arange(len(search)) if len(search) <= MOST_WITHOUT_KERNELS else None
+    return search.others(min(k, len(search) - 1), rows)
 
 
 def two_sample_test(pooled: PooledNeighbors, permutations: int = PERMUTATIONS, seed: int = 0) -> TwoSampleTest:

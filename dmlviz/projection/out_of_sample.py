@@ -22,7 +22,7 @@ NearAndFar = tuple[np.ndarray, np.ndarray]
 Objective = Callable[[np.ndarray, np.ndarray, NearAndFar], tuple[np.ndarray, np.ndarray]]
 
 _DUPLICATE_EPS = 1e-5
-_NUM_STARTS = 15
+NUM_STARTS = 15  # neighbors on a map
 _STEPS = 60
 _BLOCK_ROWS, _TRIED_ROWS = 64, 4
 _EPS = 1e-3
@@ -82,8 +82,12 @@ class Placement:
         """The map as a summary."""
         return FarFieldSummary(self.low_dim)
 
-    def place(self, new: Any, quick: bool = False) -> np.ndarray:
-        """Return the positions of new embeddings; see `place_on`."""
+    def place(self, new: Any, quick: bool = False, known: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
+        """Return the positions of new embeddings; see `place_on`.
+
+        `known` are the squared Euclidean distances and the indices of the nearest embeddings of each, nearest first, if
+        they have been searched already.
+        """
         new_points = alike(new, self._dimension)
         if self._config.declared.linear:
             mean, matrix, low_mean = self._map
@@ -91,7 +95,10 @@ class Placement:
         new_points = prepare(new_points, self._metric, self._center).astype(self._points.dtype)
         model: Model = (_NeighborMean if quick else MODELS.get(self._config.method, _NeighborMean))(self._config.params)
         k = min(model.num_neighbors, len(self._points))
-        squared, neighbors = near(new_points, self._points, k, self._metric, self._search)
+        if known is not None and self._metric == "euclidean" and known[0].shape[1] >= k:
+            squared, neighbors = known[0][:, :k], known[1][:, :k]
+        else:
+            squared, neighbors = near(new_points, self._points, k, self._metric, self._search)
         positions = model.positions(self, neighbors, squared, self._metric)
         is_duplicate = squared[:, 0] <= (_DUPLICATE_EPS * self._size) ** 2
         positions[is_duplicate] = self.low_dim[neighbors[is_duplicate, 0]]
@@ -173,7 +180,7 @@ class _LocalMAP(_PaCMAP):
 class _NeighborMean:
     """The mean of the nearest neighbors' positions, nearer ones counting more: for a projection without a model."""
 
-    num_neighbors = _NUM_STARTS
+    num_neighbors = NUM_STARTS
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         pass
@@ -266,7 +273,7 @@ def _weighted_sum(weights: np.ndarray, differences: list[np.ndarray]) -> np.ndar
 
 def _minimize(objective: Objective, on: Placement, neighbors: np.ndarray) -> np.ndarray:
     """Descend from the best of each point's nearest neighbors and their mean, until steps are invisible."""
-    guesses, summary = on.low_dim[neighbors[:, :_NUM_STARTS]], on.summary  # guesses: m × g × dims
+    guesses, summary = on.low_dim[neighbors[:, :NUM_STARTS]], on.summary  # guesses: m × g × dims
     positions = np.empty((len(guesses), guesses.shape[2]), np.float32)
     for rows in np.split(np.arange(len(guesses)), range(_BLOCK_ROWS, len(guesses), _BLOCK_ROWS)):
         mean = guesses[rows].mean(axis=1)

@@ -13,8 +13,18 @@ from dmlviz.data import load
 from dmlviz.data.class_names import short_names
 from dmlviz.errors import UserError
 from dmlviz.metrics.classification import majority_vote
-from dmlviz.metrics.two_sample import FEWEST, PERMUTATIONS, TwoSampleTest, holm, pooled_neighbors, two_sample_test
-from dmlviz.projection.out_of_sample import place_on
+from dmlviz.metrics.two_sample import (
+    FEWEST,
+    PERMUTATIONS,
+    K,
+    PooledNeighbors,
+    TwoSampleTest,
+    holm,
+    pooled_neighbors,
+    two_sample_test,
+)
+from dmlviz.ops.ball import curvature_of
+from dmlviz.projection.out_of_sample import NUM_STARTS, Placement
 from dmlviz.runs.answers import NewBatchContent
 from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import ProjectionRun, Run
@@ -53,6 +63,7 @@ class NewBatch:
         overall: The test of all images; None for fewer than five.
         classes: The tests of the classes with five images or more on both sides, those that drifted first.
         unknown: The number of images without a class of the run, where others have one.
+        repeated: The number of images that equal an earlier one.
     """
 
     embeddings: np.ndarray
@@ -66,6 +77,7 @@ class NewBatch:
     overall: TwoSampleTest | None
     classes: list[ClassDrift]
     unknown: int
+    repeated: int
 
 
 def place(run: Run, images: np.ndarray, names: Sequence[str] = (), projection: ProjectionRun | None = None) -> NewBatch:
@@ -96,16 +108,16 @@ def place(run: Run, images: np.ndarray, names: Sequence[str] = (), projection: P
     new = np.concatenate(parts)
     if not (np.isfinite(old).all() and np.isfinite(new).all()):
         raise UserError(f"The net of {run.title} gives NaN or infinity: its training diverged. Choose another run.")
-    pooled = pooled_neighbors(old, new)
+    pooled = pooled_neighbors(old, new, across=NUM_STARTS)
     distances, limit = pooled.distances[:, 0], float(np.quantile(pooled.within, FAR))
     own = {name: label for label, name in enumerate(DATASETS[run.config.dataset].classes)}
     given = np.array([own.get(name, -1) for name in names], np.int64)
     labeled = bool((given >= 0).any())
-    of_new = given if labeled else majority_vote(known[pooled.nearest])
+    of_new = given if labeled else majority_vote(known[pooled.nearest[:, :K]])
     far = np.flatnonzero(distances > limit)
     return NewBatch(
         new,
-        _places(run, projection, old, new),
+        _places(run, projection, old, new, pooled),
         of_new,
         labeled,
         pooled.nearest[:, 0],
@@ -115,6 +127,7 @@ def place(run: Run, images: np.ndarray, names: Sequence[str] = (), projection: P
         two_sample_test(pooled) if min(pooled.sizes) >= FEWEST else None,
         _drifts(old, known, new, of_new),
         int(np.count_nonzero(of_new < 0)) if labeled else 0,
+        len(images) - len({image.tobytes() for image in images}),
     )
 
 
@@ -170,6 +183,9 @@ def sentences(run: Run, batch: NewBatch) -> list[str]:
     count, old = len(batch.places), 0 if run.labels is None else len(run.labels)
     said = [f"{counted(count, 'new image')} over the {old:,} test images of {run.title}."]
     said.append("Too few images for a test: it needs five." if batch.overall is None else verdict(batch.overall))
+    if batch.repeated:
+        again = counted(batch.repeated, "image is", "images are")
+        said.append(f"{again} there again: equal ones are neighbors of one's own side.")
     if batch.classes and not batch.labeled:
         said.append("An image is counted for the class of the test images nearest to it.")
     if batch.unknown:
@@ -198,7 +214,9 @@ def _drifts(old: np.ndarray, labels: np.ndarray, new: np.ndarray, of_new: np.nda
     return sorted(drifts, key=lambda one: (one.p, -one.test.share))
 
 
-def _places(run: Run, projection: ProjectionRun | None, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+def _places(
+    run: Run, projection: ProjectionRun | None, old: np.ndarray, new: np.ndarray, pooled: PooledNeighbors
+) -> np.ndarray:
     if projection is None:
         if run.linear_projection is None:
             raise run.lacks("map")
@@ -206,5 +224,7 @@ def _places(run: Run, projection: ProjectionRun | None, old: np.ndarray, new: np
     coordinates, config = projection.coordinates, projection.config
     if coordinates is None or not config.whole:
         raise UserError("New images lie on a finished map of the end of a run: compute one with dmlviz project.")
-    inputs = old[projected_items(run, config)]
-    return place_on(config, inputs, coordinates, new, quick=len(new) > MOST_BY_LOSS)
+    inputs = config.cut(old[projected_items(run, config)])
+    found = inputs.shape == old.shape and not curvature_of(old)  # among all, in the same space
+    known = (np.square(pooled.distances), pooled.nearest) if found else None
+    return Placement(config, inputs, coordinates).place(config.cut(new), len(new) > MOST_BY_LOSS, known)

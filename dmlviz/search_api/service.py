@@ -218,11 +218,12 @@ class SearchService:
             UserError: For a file that is no such picture, or a blank one.
         """
         dataset = self.run.config.dataset
-        image = prepare(decode(picture, dataset), dataset).image[None]
+        prepared = prepare(decode(picture, dataset), dataset)
+        image = prepared.image[None]
         embeddings = embed(self.run, image)
         embedding = embeddings[0]
         nearest = self.run.neighbors_of_point(np.asarray(embedding, np.float32), k)
-        classes, notes = DATASETS[dataset].classes, []
+        classes, notes = DATASETS[dataset].classes, [prepared.choice] if prepared.choice else []
         confidence = judge_of(self.run, self.data_root).judge(image, embeddings)[0]
         kept = []
         try:

@@ -52,8 +52,7 @@ def test_view_selects_a_projection_by_method(capsys, runs, run, tmp_path):
     assert drawn in out.read_text()
     code, _, output = run_cli(capsys, "export", run.id, "--view", "umapp", "-o", out, "--runs", runs.folder)
     assert code == 2
-    assert "has no finished projection 'umapp' (available: " in output
-    assert "tsne); create one with dmlviz project" in output
+    assert "a projection (plane, pca, tsne, umap, pacmap, localmap) or its ID; got 'umapp'" in " ".join(output.split())
 
 
 @pytest.mark.slow

@@ -5,14 +5,17 @@ import json
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from dmlviz.cli.main import main
+from dmlviz.cli.project import compute
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.metrics.two_sample import holm, pooled_neighbors, two_sample_test
 from dmlviz.projection import place_on, project
-from dmlviz.runs.new_batch import place
+from dmlviz.projection.out_of_sample import Placement
+from dmlviz.runs.new_batch import place, sentences
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.training.validation_split import split_training_images
@@ -121,6 +124,9 @@ def test_many_points_lie_between_their_neighbors_on_a_map_without_a_formula():
     found = place_on(config, points, flat, points[:9] + 0.01, quick=True)
     assert np.linalg.norm(found - flat[:9], axis=1).max() < np.ptp(flat) / 4
     np.testing.assert_array_equal(place_on(config, points, flat, points[:9], quick=True), flat[:9])
+    known = pooled_neighbors(points, points[:9] + 0.01, across=20)
+    known = np.square(known.distances), known.nearest
+    np.testing.assert_allclose(Placement(config, points, flat).place(points[:9] + 0.01, True, known), found, rtol=1e-5)
 
 
 @pytest.mark.slow
@@ -162,6 +168,20 @@ def test_the_test_images_once_more_are_recognized_and_lie_where_they_are_on_a_ma
     }
     exact = project(run.embeddings, ProjectionConfig(method="pca")).coordinates
     np.testing.assert_allclose([there[row] for row in range(200)], exact[:200], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_images_lie_on_a_map_of_a_few_dimensions_by_these_alone(run, folder):
+    projection = compute(Runs(folder).create_projection(run, ProjectionConfig(method="pca", prefix=3)), Console())
+    found = place(run, load("digits").test.images[:20], projection=projection)
+    np.testing.assert_allclose(found.places, projection.coordinates[:20], atol=1e-4)
+
+
+@pytest.mark.slow
+def test_images_given_twice_are_said_as_they_look_like_another_cloud(run, fresh):
+    once, twice = (place(run, np.repeat(fresh[0][:30], times, axis=0)) for times in (1, 2))
+    assert (once.repeated, twice.repeated) == (0, 30)
+    assert any(said.startswith("30 images are there again") for said in sentences(run, twice))
 
 
 @pytest.mark.slow

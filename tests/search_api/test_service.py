@@ -49,6 +49,14 @@ def test_a_drawn_one_finds_ones(client):
     assert distances == sorted(distances)
 
 
+def test_a_photograph_of_two_things_is_said_to_be_one(client):
+    page = np.random.default_rng(0).integers(240, 256, (120, 240)).astype(np.uint8)
+    page[20:100, [*range(50, 60), *range(180, 190)]] = 0
+    found = client.post("/neighbors", content=png(page), headers=TOKEN).json()
+    assert found["notes"] == ["One of 2 things in the picture: cut out the one that is meant."]
+    assert client.post("/neighbors", content=vertical_line(), headers=TOKEN).json()["notes"] == []
+
+
 def test_a_test_image_that_is_sent_back_finds_itself(client):
     for item in (3, 42, 100, 333, 595):
         image = client.get(f"/images/{item}.png", headers=TOKEN).content

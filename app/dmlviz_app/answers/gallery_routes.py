@@ -154,7 +154,7 @@ def _keep(gallery: Gallery, sent: list[_Sent], said: list[str], services: Servic
 def _sent(picture: np.ndarray, name: str, run: Run, frame: Frame | None) -> _Sent:
     prepared = prepare(picture, run.config.dataset, frame)
     hints = picture_hints(picture, prepared.frame, DATASETS[run.config.dataset].size)
-    return _Sent(prepared.image, name, hints)
+    return _Sent(prepared.image, name, hints + [prepared.choice] * (frame is None and len(prepared.frames) > 1))
 
 
 def _read(file: bytes, name: str, run: Run, frame: Frame | None) -> tuple[list[_Sent], list[str]]:
