@@ -24,7 +24,6 @@ from dmlviz.cleaning.findings import (
 )
 from dmlviz.cleaning.measures import label_disagreement, vector_duplicates
 from dmlviz.data.class_names import known_labels
-from dmlviz.data.columns import FILE as COLUMNS
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.ops.neighbor_index import NeighborIndex, NeighborTable
 from dmlviz.runs.run import Run
@@ -65,9 +64,7 @@ def own_vectors(run: Run, data_root: Path) -> OwnVectors:
 
 def noun_of(run: Run, data_root: Path) -> str:
     """Return what an own vector is called: an image, if its pictures are here; a row of a table; or a point."""
-    if pictures_of_vectors(run.config.dataset, data_root) is not None:
-        return "image"
-    return "row" if (run.path / COLUMNS).is_file() else "point"
+    return run.noun(pictures_of_vectors(run.config.dataset, data_root) is not None) or "image"
 
 
 def pictures_of_vectors(dataset: str, data_root: Path) -> np.ndarray | None:

@@ -8,7 +8,6 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypeVar
 import numpy as np
 from typing_extensions import TypedDict
 
-from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.projections import PROJECTIONS, LayoutSetting, ProjectionSpec, layouts_in_page
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.config.fields import space_note
@@ -182,8 +181,8 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
         streams=[],
         left_out=0,
     )
-    if not DATASETS[run.config.dataset].trainable:
-        contents["noun"] = "image" if sheets else "point"
+    if noun := run.noun(sheets is not None):
+        contents["noun"] = noun
     return contents
 
 

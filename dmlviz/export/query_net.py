@@ -42,6 +42,7 @@ def query_net(export: RunExport) -> QueryNet:
         UserError: If the images are in color or were given as vectors, the run has no net, or the net holds a layer
             that a page cannot do.
     """
+    export = RunExport(export.run)  # whatever part or step a map shows, and of whatever dimensions
     spec = DATASETS[export.run.config.dataset]
     if spec.features is not None:
         raise UserError(

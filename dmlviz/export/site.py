@@ -131,8 +131,9 @@ def _scores(export: RunExport) -> str:
     metrics = export.run.metrics
     scores = [f"{METRICS[name].title} {metrics[name]:.3f}" for name in CARD_SCORES if name in metrics]
     queries = metrics.get("queries", math.nan)
-    noun = "test images" if DATASETS[export.run.config.dataset].trainable else "embeddings"
-    return " · ".join(scores) + (f" on {queries:,.0f} {noun}" if scores and math.isfinite(queries) else "")
+    is_own = not DATASETS[export.run.config.dataset].trainable
+    nouns = "embeddings" if is_own else f"test {export.run.noun(True) or 'image'}s"
+    return " · ".join(scores) + (f" on {queries:,.0f} {nouns}" if scores and math.isfinite(queries) else "")
 
 
 def _size(folder: Path) -> int:

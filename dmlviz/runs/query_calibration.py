@@ -96,7 +96,7 @@ class Judge:
             self._shapes, self.calibration = ShapeDistance(kept), _calibration_of(kept)
             return
         held_out = None if step is not None else _held_out(run, root)
-        features = np.empty(0)
+        features, nouns = np.empty(0), f"{run.noun(True) or 'image'}s"
         if held_out is not None:
             self._net, data, rows, others = held_out
             images, true = data.train.images[rows], data.train.labels[rows]
@@ -107,16 +107,17 @@ class Judge:
                 known = others[_evenly(len(others), MAX_SHAPES)]
                 self._shapes = _shapes(data.train.images[known], data.train.labels[known])
             signals = self.signals(images, self._net.forward(images)[1])
-            short, basis = "validation images", f"{len(rows):,} validation images"
+            short, basis = f"validation {nouns}", f"{len(rows):,} validation {nouns}"
             if len(rows) < FEW and len(labels) > 1:
                 tested = _evenly(len(labels), MAX_CALIBRATED - len(rows))
                 images, true = data.test.images[items[tested]], np.concatenate([true, labels[tested]])
                 signals += self._signals(*self._search.others(NEIGHBORS, tested), images)
-                short, basis = "validation and test images", f"{len(rows):,} validation and {len(tested):,} test images"
+                short = f"validation and test {nouns}"
+                basis = f"{len(rows):,} validation and {len(tested):,} test {nouns}"
         else:
             rows = _evenly(len(labels), MAX_CALIBRATED if step is None else MAX_LIVE)
             signals, true = self._signals(*self._search.others(NEIGHBORS, rows)), labels[rows]
-            short, basis = "test images", f"{len(rows):,} test images, each against the others"
+            short, basis = f"test {nouns}", f"{len(rows):,} test {nouns}, each against the others"
         self.calibration = Calibration(signals, signals.label == true, basis, short)
         if self._shapes is not None:
             said = {"basis": np.array(basis), "short": np.array(short), "right": self.calibration.right}

@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 from dmlviz.catalog.projections import layout_settings
-from dmlviz.export import page_contents, write
+from dmlviz.config import ProjectionConfig
+from dmlviz.config.projection import pack_items
+from dmlviz.export import RunExport, page_contents, write
+from dmlviz.export.query_net import query_net
 from dmlviz.runs.frames import Box, dequantize
+from dmlviz.runs.projection_run import run_projection
+from dmlviz.runs.store import Runs
 from dmlviz.storage.run_schema.events import frames_of
 
 
@@ -82,6 +87,17 @@ def test_embeddings_of_a_selection_to_draw_are_those_of_the_run(text, kept):
     np.testing.assert_allclose(rows * unit, kept.embeddings, atol=0.51 * unit)
     assert ball == 0
     assert contents["layouts"] == {name: layout_settings(name) for name in ("tsne", "umap")}
+
+
+def test_a_drawing_is_compared_with_the_whole_run_whatever_its_map_shows(run, kept, follow):
+    copy = follow(None).run
+    runs, few = Runs(copy.path.parent), pack_items(np.arange(3, 40))
+    for change in ({"prefix": 2}, {"subset": few}, {"step": run.snapshot_steps[1]}):
+        projection = runs.create_projection(copy, ProjectionConfig(method="pca", **change))
+        run_projection(projection.path)
+        net = query_net(RunExport(copy, projection))
+        assert net.description["dims"] == 6
+        np.testing.assert_allclose(net.embeddings * net.description["unit"], kept.embeddings, atol=1e-3)
 
 
 def test_the_page_shows_settings_and_scores(text):

@@ -113,11 +113,9 @@ def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
 
 def noun_props(run_view: RunView) -> Nouns:
     """Return the name of an item that is no test image, and whether the embeddings were imported."""
-    data = DATASETS[run_view.run.config.dataset]
-    if data.trainable:
-        return {"noun": "point"} if data.of_points else {}
-    nouns: Nouns = {"noun": "image" if run_view.pictures is not None else "row" if run_view.columns else "point"}
-    if not run_view.run.recorded:
+    run = run_view.run
+    nouns: Nouns = {"noun": noun} if (noun := run.noun(run_view.pictures is not None)) else {}
+    if not DATASETS[run.config.dataset].trainable and not run.recorded:
         nouns["given"] = True
     return nouns
 
