@@ -1,5 +1,6 @@
 import tseslint from "typescript-eslint";
 import js from "@eslint/js";
+import { program } from "./program.mjs";
 
 const GLOBALS = [
   "process",
@@ -22,7 +23,7 @@ export default tseslint.config(
   {
     files: ["src/**/*.{ts,tsx}"],
     extends: [...tseslint.configs.recommendedTypeChecked, ...tseslint.configs.stylisticTypeChecked],
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { programs: [program] } },
     rules: {
       "@typescript-eslint/no-empty-function": "off", // a hook that nobody needs does nothing
       // Panels' listeners are guarded (lib/panel.tsx), which hears of a promise that fails.
