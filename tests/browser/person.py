@@ -142,17 +142,21 @@ class Person:
         return run
 
     def open_lab(self, name: str, query: str = "") -> None:
-        """Open a lab by its address and guess; its ready-made figure is covered until then."""
-        self.page.goto(f"{self.url}/labs?lab={name}{query}")
-        self.guess(name)
+        """Open a lab by the address of its answer: guessed before."""
+        self.page.goto(f"{self.url}/labs?lab={name}&guess=1{query}")
+        self.sees_answer(name)
 
     def guess(self, name: str) -> None:
-        """Guess in a lab, and see its ready-made figure."""
+        """Guess in a lab, and see its ready-made figure, which is covered until then."""
+        page, guess = self.page, LABS[name].guess
+        expect(page.get_by_text(guess.question)).to_be_visible()
+        expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
+        page.get_by_role("button", name=guess.options[0], exact=True).click()
+        self.sees_answer(name)
+
+    def sees_answer(self, name: str) -> None:
         page, lab = self.page, LABS[name]
         expect(page.get_by_role("heading", name=lab.title, exact=True)).to_be_visible()
-        expect(page.get_by_text(lab.guess.question)).to_be_visible()
-        expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
-        page.get_by_role("button", name=lab.guess.options[0], exact=True).click()
         expect(page.get_by_text(f"You guessed: {lab.guess.options[0]}")).to_be_visible()
         expect(page.get_by_text(re.compile("^Ready-made results: "))).to_be_visible()
         expect(page.locator(".st-key-lab-open .main-svg").first).to_be_visible()
