@@ -129,54 +129,6 @@ def test_two_columns_with_classes_are_shown_as_they_are_or_trained_on_as_points(
     assert DATASETS[name].of_points
 
 
-def test_two_columns_with_classes_are_shown_as_they_are_or_trained_on_as_points(intake):
-    rows = [f"{x / 40},{x % 7 / 7},{'ab'[x % 2]}" for x in range(40)]
-    upload(intake, "a", {"plane.csv": "\n".join(["x,y,label", *rows]).encode()})
-    preview = read(intake).preview
-    assert (preview["kind"], preview["plane"]) == ("vectors", True)
-    intake.reparse("a", points=True)
-    assert read(intake).preview["summary"] == "Your own: 40 points of 2 classes; 32 to train on, 8 to test on."
-    kind, name = intake.accept("a", "")
-    assert kind == "pictures"
-    assert DATASETS[name].of_points
-
-
-def test_two_columns_with_classes_are_shown_as_they_are_or_trained_on_as_points(intake):
-    rows = [f"{x / 40},{x % 7 / 7},{'ab'[x % 2]}" for x in range(40)]
-    upload(intake, "a", {"plane.csv": "\n".join(["x,y,label", *rows]).encode()})
-    preview = read(intake).preview
-    assert (preview["kind"], preview["plane"]) == ("vectors", True)
-    intake.reparse("a", points=True)
-    assert read(intake).preview["summary"] == "Your own: 40 points of 2 classes; 32 to train on, 8 to test on."
-    kind, name = intake.accept("a", "")
-    assert kind == "pictures"
-    assert DATASETS[name].of_points
-
-
-def test_two_columns_with_classes_are_shown_as_they_are_or_trained_on_as_points(intake):
-    rows = [f"{x / 40},{x % 7 / 7},{'ab'[x % 2]}" for x in range(40)]
-    upload(intake, "a", {"plane.csv": "\n".join(["x,y,label", *rows]).encode()})
-    preview = read(intake).preview
-    assert (preview["kind"], preview["plane"]) == ("vectors", True)
-    intake.reparse("a", points=True)
-    assert read(intake).preview["summary"] == "Your own: 40 points of 2 classes; 32 to train on, 8 to test on."
-    kind, name = intake.accept("a", "")
-    assert kind == "pictures"
-    assert DATASETS[name].of_points
-
-
-def test_two_columns_with_classes_are_shown_as_they_are_or_trained_on_as_points(intake):
-    rows = [f"{x / 40},{x % 7 / 7},{'ab'[x % 2]}" for x in range(40)]
-    upload(intake, "a", {"plane.csv": "\n".join(["x,y,label", *rows]).encode()})
-    preview = read(intake).preview
-    assert (preview["kind"], preview["plane"]) == ("vectors", True)
-    intake.reparse("a", points=True)
-    assert read(intake).preview["summary"] == "Your own: 40 points of 2 classes; 32 to train on, 8 to test on."
-    kind, name = intake.accept("a", "")
-    assert kind == "pictures"
-    assert DATASETS[name].of_points
-
-
 def test_an_invalid_upload_is_one_sentence_and_can_be_replaced(intake):
     upload(intake, "a", {"pets.zip": pets(broken=True)})
     failed = read(intake)

@@ -357,39 +357,3 @@ def test_the_mean_of_classes_counts_a_rare_class_as_much_as_a_frequent_one():
     assert got["precision_at_1"] == pytest.approx(2 / 6)  # two of class 3 have another one nearest, none of class 7
     assert got["macro_precision_at_1"] == pytest.approx((2 / 4 + 0) / 2)
     assert got["macro_map_at_r"] == pytest.approx(got["map_at_r"] * 6 / 4 / 2)
-
-
-def test_the_mean_of_classes_counts_a_rare_class_as_much_as_a_frequent_one():
-    x = [[0.0], [0.1], [0.2], [0.3], [5.0], [0.15]]  # of the two of class 7 each has a 3 beside it
-    got = evaluate(x, [3, 3, 3, 3, 7, 7])
-    right = np.array([False, False, False, True])  # those of class 3 beside the 7 in their middle find it
-    assert got["macro_precision_at_1"] == pytest.approx((got["precision_at_1"] * 6 / 4 + 0) / 2)
-    assert got["macro_map_at_r"] < got["map_at_r"]
-    assert right.any()
-
-
-def test_the_mean_of_classes_counts_a_rare_class_as_much_as_a_frequent_one():
-    x = [[0.0], [0.1], [0.2], [0.3], [5.0], [0.15]]  # of the two of class 7 each has a 3 beside it
-    got = evaluate(x, [3, 3, 3, 3, 7, 7])
-    right = np.array([False, False, False, True])  # those of class 3 beside the 7 in their middle find it
-    assert got["macro_precision_at_1"] == pytest.approx((got["precision_at_1"] * 6 / 4 + 0) / 2)
-    assert got["macro_map_at_r"] < got["map_at_r"]
-    assert right.any()
-
-
-def test_the_mean_of_classes_counts_a_rare_class_as_much_as_a_frequent_one():
-    x = [[0.0], [0.1], [0.2], [0.3], [5.0], [0.15]]  # of the two of class 7 each has a 3 beside it
-    got = evaluate(x, [3, 3, 3, 3, 7, 7])
-    right = np.array([False, False, False, True])  # those of class 3 beside the 7 in their middle find it
-    assert got["macro_precision_at_1"] == pytest.approx((got["precision_at_1"] * 6 / 4 + 0) / 2)
-    assert got["macro_map_at_r"] < got["map_at_r"]
-    assert right.any()
-
-
-def test_the_mean_of_classes_counts_a_rare_class_as_much_as_a_frequent_one():
-    x = [[0.0], [0.1], [0.2], [0.3], [5.0], [0.15]]  # of the two of class 7 each has a 3 beside it
-    got = evaluate(x, [3, 3, 3, 3, 7, 7])
-    right = np.array([False, False, False, True])  # those of class 3 beside the 7 in their middle find it
-    assert got["macro_precision_at_1"] == pytest.approx((got["precision_at_1"] * 6 / 4 + 0) / 2)
-    assert got["macro_map_at_r"] < got["map_at_r"]
-    assert right.any()
