@@ -6,6 +6,7 @@ import re
 import struct
 import zlib
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -350,6 +351,13 @@ def test_an_uploaded_image_is_answered_a_hostile_one_is_one_sentence_and_a_photo
     until(lambda: not person.map.evaluate("root => root.map.marker.to"), what="a star without a query")
     person.inspect("Upload")
     until(lambda: person.map.evaluate("root => root.map.marker.to"), what="no star when the tab is open again")
+
+    dragged = {"items": [], "files": [str(Path(__file__).parent)], "dragOperationsMask": 1}
+    for moment in ("dragEnter", "dragOver", "drop"):
+        page.context.new_cdp_session(page).send(
+            "Input.dispatchDragEvent", {"type": moment, "x": 300, "y": 300, "data": dragged}
+        )
+    expect(refused).to_contain_text("browser: This is a folder.")
 
 
 DROP = """([map, content]) => {

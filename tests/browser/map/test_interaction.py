@@ -82,7 +82,7 @@ def test_the_legend_hides_and_solos_and_counts_and_a_lasso_selects_what_is_visib
     page.wait_for_function("map().model.hidden.has(3)")
     page.locator(".view > summary").click()
     page.locator("[data-tool=box]").click()
-    page.locator(".view > summary").click()
+    assert page.locator(".view[open]").count() == 0, "the menu covers what is clicked next"
     box = page.locator(".overlay").bounding_box()
     corners = [box["x"] + 200, box["y"] + 80, box["x"] + 620, box["y"] + 330]
     page.mouse.move(*corners[:2])

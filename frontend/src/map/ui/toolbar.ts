@@ -70,8 +70,12 @@ export class Toolbar {
   constructor(use: (tool: Tool) => void, ...menus: HTMLElement[]) {
     const all = Object.entries(TOOLS) as [Tool, readonly [string, string?, string?]][];
     const { tools } = this;
+    const click = (name: Tool) => {
+      if (name === "box" || name === "here") this.view.open = false; // the map is clicked next, which it covers
+      use(name);
+    };
     for (const [name, [title, words, key]] of all) {
-      const look = { class: "tool", "data-tool": name, title, "aria-label": title, click: () => use(name) };
+      const look = { class: "tool", "data-tool": name, title, "aria-label": title, click: () => click(name) };
       const parts = [words ? h("span", "words", words) : null, key ? h("kbd", null, key) : null];
       tools[name] = h("button", look, icon(ICONS[name]), ...parts);
     }

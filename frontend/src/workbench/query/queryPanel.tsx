@@ -254,6 +254,13 @@ export class QueryPanel {
 
   private take(event: Event, data: DataTransfer | null): void {
     const files = [...(data?.files ?? [])];
+    const folder = [...(data?.items ?? [])].map((item) => item.webkitGetAsEntry()).find((entry) => entry?.isDirectory);
+    if (folder && this.source && !this.source.point) {
+      event.preventDefault();
+      this.open("Upload");
+      questions.upload.trouble = `${folder.name}: This is a folder. Drop the pictures in it, or a zip of it.`;
+      return this.render();
+    }
     if (this.source && this.several(files)) return event.preventDefault();
     const file = files.find(({ type }) => type.startsWith("image/")) ?? (event.type === "drop" ? files[0] : undefined);
     if (!file || !this.source || this.source.point) return;
