@@ -4,6 +4,7 @@ import atexit
 import gc
 import json
 import os
+import platform
 import random
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ from tests.waiting import until
 
 gc.disable()  # until all tests are collected: it looked through a million objects again and again
 threadpoolctl.threadpool_info()  # starts a process the first time: not within a quick test
+platform.processor()  # so does this
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the tests share two cores among several processes
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes start; each would compile dmlviz again
