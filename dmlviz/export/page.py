@@ -44,12 +44,13 @@ def page_data(export: RunExport) -> list[tuple[str, str]]:
     if not DATASETS[config.dataset].trainable:
         length = [("Training", f"{counted(steps, 'step')} of another program")] if export.run.recorded else []
         return [("Data", DATASETS[config.dataset].summary), *length, ("Map", _map_title(export))]
+    noun = export.run.noun(True) or "image"
     rows = [
         ("Data", DATASETS[config.dataset].title),
         ("Net", f"{NETS[config.net].title}, {shape}"),
         ("Loss", _with_params(LOSSES[config.loss], config.loss_params)),
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
-        ("Training", f"{counted(steps, 'step')} of {config.effective_batch_size} images, seed {config.seed}"),
+        ("Training", f"{counted(steps, 'step')} of {counted(config.effective_batch_size, noun)}, seed {config.seed}"),
         ("Views", config.views_note),
         ("Map", _map_title(export)),
     ]

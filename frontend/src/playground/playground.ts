@@ -143,7 +143,7 @@ function prepare(): void {
       further: { pad: renderDrawingPad },
       pad: HINT,
       get parts() {
-        return running ? undefined : partsOf; // the net changes meanwhile
+        return running || opened.data.framing.point ? undefined : partsOf; // the net changes meanwhile; a point has none
       },
       onSettings: (values) => {
         tab.set(values);

@@ -57,7 +57,10 @@ const page = new RunPage(place.attachShadow({ mode: "open" }), contents, {
       }),
   },
   pad: description && contents.run,
-  parts: description && (async (pair) => (await (net ??= QueryNet.load(description))).parts(pair)),
+  parts:
+    description && !description.framing.point
+      ? async (pair) => (await (net ??= QueryNet.load(description))).parts(pair)
+      : undefined, // a point has no parts
 });
 const show = () => page.show(answer, trouble);
 page.store.subscribe((change) => {
