@@ -161,7 +161,7 @@ def test_gains_compare_with_the_baseline_after_each_trick():
     level, unfair, peeked = 0.6015 / 0.5015 - 1, 0.6015 / 0.2515 - 1, 0.6515 / 0.2515 - 1
     assert gains(results)["ArcFace"] == pytest.approx([100 * gain for gain in (level, unfair, unfair, unfair, peeked)])
     figures = {row.figure for row in rows(results)}
-    assert figures == {figure.name for figure in LABS["reality-check"].figures}
+    assert figures | {"searches"} == {figure.name for figure in LABS["reality-check"].figures}  # a quick study has one
     against_triplet = {row.x: row.y for row in rows(results) if row.figure == "years_triplet"}
     assert against_triplet["Contrastive 2006"] == pytest.approx(100 * (0.5015 / 0.6015 - 1))
     assert against_triplet["ArcFace 2019"] == pytest.approx(0)
@@ -301,8 +301,7 @@ def test_the_printed_table_has_all_rows_of_the_paper():
         for dataset in ("CUB200", "Cars196", "SOP")
     }
     assert best == {"CUB200": "ArcFace", "Cars196": "MS", "SOP": "N. Softmax"}
-    known = {contestant.title for contestant in CONTESTANTS}
-    assert known <= {row.x for row in printed}
+    assert {one.title for one in CONTESTANTS if one.year < 2020} <= {row.x for row in printed}
 
 
 @pytest.fixture
@@ -343,12 +342,15 @@ def test_the_page_has_every_loss_and_the_figures_are_valid(script, tmp_path):
     for contestant in CONTESTANTS:
         assert page.count(f"| {contestant.title} |") >= 2, contestant.title
     # Mean of seeds 1 and 2 with the half width of the t-interval: 12.706 · 0.25 = 3.2 percent.
-    assert "| SoftTriple | 2019 | 54.8 ± 3.2 |" in page
-    assert "| 53.8 to 55.8 |" in page  # two classes: every resample lies between them
-    assert "Highest separated MAP@R: SoftTriple with 54.8 %. No other loss is tied with it." in page
-    assert "SoftTriple has the highest validation score and is tied with no other" in page
-    assert "in place 13 of 13 with 30.8 %" in page
+    assert "| Recall@k | 2022 | 64.8 ± 3.2 |" in page
+    assert "| 63.8 to 65.8 |" in page  # two classes: every resample lies between them
+    assert "Highest separated MAP@R: Recall@k with 64.8 %. No other loss is tied with it." in page
+    assert "Recall@k has the highest validation score and is tied with no other" in page
+    assert "in place 18 of 18 with 30.8 %" in page
     assert "(random)" in page
+    # Of Margin, fifth: the mean of seeds 1 to 3 after a further search.
+    assert "Contrastive and Margin were searched three times" in page
+    assert "| Margin | 38.8 ± 3.2 | 39.0 ± 1.2 | 39.0 ± 1.2 |" in page
     for figure in ("reality_check_level.svg", "reality_check_papers.svg"):
         assert figure in page
         words = "".join(ElementTree.parse(tmp_path / figure).getroot().itertext())

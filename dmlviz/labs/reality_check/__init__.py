@@ -36,7 +36,7 @@ def _literature() -> tuple[PrintedRow, ...]:
     scores = {(line["dataset"], line["loss"]): float(line["separated_map_at_r"]) for line in lines}
     for figure, base in claims.YEARS_AGAINST.items():
         for dataset in dict.fromkeys(line["dataset"] for line in lines):
-            own = {one.title: scores[dataset, one.title] for one in plan.CONTESTANTS}
+            own = {loss: score for (data, loss), score in scores.items() if data == dataset}
             rows = claims.by_year(figure, f"{dataset}, on the level field", own, base)
             printed += [PrintedRow(**asdict(row), source=f"{SOURCE}: computed from the printed MAP@R") for row in rows]
     return tuple(printed)

@@ -38,6 +38,7 @@ def rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     return [
         *_level(trials),
         *_longer(trials),
+        *_searches(trials),
         *_tricks(trials),
         *_favors(trials),
         *_years(trials),
@@ -72,6 +73,18 @@ def _longer(results: Sequence[TrialResult]) -> list[FigureRow]:
             if values:
                 steps = f"{runs[0].trial.settings['steps']:,} steps"
                 rows.append(mean_row("longer", steps, contestant.title, values))
+    return rows
+
+
+def _searches(results: Sequence[TrialResult]) -> list[FigureRow]:
+    """Return the level field by each search of the losses that have several."""
+    rows = []
+    for contestant in CONTESTANTS:
+        names = [f"final_{number}-{contestant.key}" for number in range(2, contestant.searches + 1)]
+        found = [final_results(results, name) for name in (f"final-{contestant.key}", *names)]
+        for number, runs in enumerate(found if names and all(found) else [], 1):
+            values = [100 * run.values["separated"]["map_at_r"] for run in runs]
+            rows.append(mean_row("searches", f"search {number}", contestant.title, values))
     return rows
 
 

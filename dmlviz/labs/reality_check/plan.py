@@ -47,6 +47,7 @@ class Contestant:
         loss: Its name in the catalog.
         space: Settings that are searched, besides the learning rate.
         fixed: Fields of `TrainConfig` that are not searched.
+        searches: How many searches there are, each independent of the others.
     """
 
     key: str
@@ -55,6 +56,7 @@ class Contestant:
     loss: str
     space: tuple[Dimension, ...]
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    searches: int = 1
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
@@ -79,6 +81,7 @@ CONTRASTIVE, TRIPLET, NT_XENT, ARCFACE = (BY_KEY[key] for key in ("contrastive",
 QUICK_CONTESTANTS = (CONTRASTIVE, TRIPLET, NT_XENT, ARCFACE)
 TRIALS: dict[Size, int] = {"quick": 4, "full": 50}  # of the search, for each loss
 SEEDS: dict[Size, int] = {"quick": 2, "full": 10}  # of the final runs
+FURTHER_SEEDS = 3  # of the final runs of a further search
 STEPS: dict[Size, int] = {"quick": 100, "full": 300}
 SECONDS_A_STEP = 0.0085  # of a training, on one core
 FOLDS = 4
@@ -150,6 +153,17 @@ def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial
             longer = {"steps": LONGER}
             long = _trial(size, dataset, f"long-{contestant.key}", contestant, settings, 1, "test", longer)
             trials.append((TRIALS[size] + 3, long))
+        for number in further_searches(size, contestant):
+            search = search_results(contestant, results, number)
+            if len(search) < TRIALS[size]:
+                turn = TRIALS[size] + 4 + len(search)
+                trials.append((turn, _search_trial(size, dataset, contestant, search, number)))
+            elif (settings := best_settings(search)) is not None:
+                name = f"{_numbered('final', number)}-{contestant.key}"
+                trials += [
+                    (2 * TRIALS[size] + 4, _trial(size, dataset, name, contestant, settings, seed, "test"))
+                    for seed in range(1, FURTHER_SEEDS + 1)
+                ]
     search = search_results(CONTRASTIVE, results)
     best = best_settings(search) if len(search) >= TRIALS[size] else None
     start = next_settings(CONTRASTIVE, [], use_tpe=False)
@@ -179,7 +193,9 @@ def plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial
 def total(size: Size, dataset: str) -> tuple[int, float]:
     """Return how many trials there will be, and their seconds."""
     losses = len(contestants(size))
-    count = losses * (TRIALS[size] + SEEDS[size]) + sum(baseline.seeds[size] for baseline in BASELINES.values())
+    further = sum(len(further_searches(size, one)) for one in contestants(size))
+    count = losses * (TRIALS[size] + SEEDS[size]) + further * (TRIALS[size] + FURTHER_SEEDS)
+    count += sum(baseline.seeds[size] for baseline in BASELINES.values())
     seconds = count * _seconds(size, {}) + sum(_seconds(size, changes) for changes in FAVORS.values())
     return count + len(FAVORS) + losses, seconds + losses * _seconds(size, {"steps": LONGER})
 
@@ -195,10 +211,20 @@ def favorite(size: Size, results: Sequence[TrialResult]) -> Contestant | None:
     return rivals[-max(new)[1]] if new else None
 
 
-def search_results(contestant: Contestant, results: Sequence[TrialResult]) -> list[TrialResult]:
-    """Return the trials of a loss's search, in their order."""
-    own = [result for result in results if result.trial.name.startswith(f"search-{contestant.key}-")]
+def search_results(contestant: Contestant, results: Sequence[TrialResult], number: int = 1) -> list[TrialResult]:
+    """Return the trials of a loss's search, its first one or a further one, in their order."""
+    begin = f"{_numbered('search', number)}-{contestant.key}-"
+    own = [result for result in results if result.trial.name.startswith(begin)]
     return sorted(own, key=lambda result: result.trial.name)
+
+
+def further_searches(size: Size, contestant: Contestant) -> range:
+    """Return the numbers of a loss's searches after the first."""
+    return range(2, 1 + (contestant.searches if size == "full" else 1))
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name}_{number}"
 
 
 def best_settings(search: Sequence[TrialResult]) -> dict[str, float] | None:
@@ -209,14 +235,17 @@ def best_settings(search: Sequence[TrialResult]) -> dict[str, float] | None:
     return dict(max(results, key=lambda result: result.values["validation"]).trial.settings["tuned"])
 
 
-def _search_trial(size: Size, dataset: str, contestant: Contestant, search: Sequence[TrialResult]) -> Trial:
+def _search_trial(
+    size: Size, dataset: str, contestant: Contestant, search: Sequence[TrialResult], number: int = 1
+) -> Trial:
     history = [(dict(result.trial.settings["tuned"]), result.values.get("validation")) for result in search]
     # The way of searching is that of the first trial, wherever the study goes on.
     use_tpe = search[0].trial.settings["search"] == "tpe" if search else has_optuna()
-    params = next_settings(contestant, history, use_tpe)
-    trial = _trial(size, dataset, f"search-{contestant.key}", contestant, params, 0, "validation")
+    params = next_settings(contestant, history, use_tpe, number)
+    key = f"{_numbered('search', number)}-{contestant.key}"
+    trial = _trial(size, dataset, key, contestant, params, number - 1, "validation")
     settings = {**trial.settings, "search": "tpe" if use_tpe else "random"}
-    name = f"search-{contestant.key}-{len(search):02d}"
+    name = f"{key}-{len(search):02d}"
     return Trial(name=name, settings=settings, dataset=dataset, seconds=trial.seconds)
 
 
@@ -256,7 +285,7 @@ def has_optuna() -> bool:
 
 
 def next_settings(
-    contestant: Contestant, history: Sequence[tuple[dict[str, float], float | None]], use_tpe: bool
+    contestant: Contestant, history: Sequence[tuple[dict[str, float], float | None]], use_tpe: bool, number: int = 1
 ) -> dict[str, float]:
     """Return the settings of the next trial; the first has those that the catalog recommends.
 
@@ -264,13 +293,14 @@ def next_settings(
         contestant: The contestant whose settings are searched.
         history: Settings and score of each trial so far, None for one that failed.
         use_tpe: Use Optuna's TPE (Bergstra et al. 2011) instead of drawing at random.
+        number: Number of the search: others draw other settings.
 
     Returns:
         A value for each dimension. Equal arguments give equal values.
     """
     if not history:
         return {dimension.name: _convert(dimension, dimension.start) for dimension in contestant.dimensions}
-    seed = zlib.crc32(f"{contestant.key}-{len(history)}".encode())
+    seed = zlib.crc32(f"{_numbered(contestant.key, number)}-{len(history)}".encode())
     values = _by_tpe(contestant, history, seed) if use_tpe else _at_random(contestant, seed)
     return {dimension.name: _convert(dimension, values[dimension.name]) for dimension in contestant.dimensions}
 
