@@ -1,4 +1,4 @@
-"""Trainings on MNIST whose scores are kept, line by line, so that a table that was broken off goes on where it was."""
+"""Trainings whose scores are kept, line by line, so that a table that was broken off goes on where it was."""
 
 import json
 import time
@@ -21,7 +21,7 @@ RESULTS = cache_dir() / "learned.jsonl"
 
 @dataclass(frozen=True)
 class Learned:
-    """Scores on 10,000 images among themselves; `failed` says why there are none, NaN, after so many steps."""
+    """Scores on images among themselves; `failed` says why there are none, NaN, after so many steps."""
 
     precision_at_1: float
     map_at_r: float
@@ -53,7 +53,7 @@ class Measured:
         self.path = path.with_stem(path.stem + "_choosing") if choosing else path
         self.choosing = choosing
         self.known: dict[str, Learned] = {}
-        self.data: Dataset | None = None
+        self.data: dict[str, Dataset] = {}
         if self.path.exists():
             for line in self.path.read_text().splitlines():
                 entry = json.loads(line)
@@ -63,20 +63,21 @@ class Measured:
     def __call__(self, config: TrainConfig) -> Learned:
         """Return the scores of a config; it is trained if its result is not in the file yet."""
         if config.id not in self.known:
-            self.data = self.data or _data(self.choosing)
-            self.known[config.id] = result = learn(config, self.data)
+            if config.dataset not in self.data:
+                self.data[config.dataset] = _data(config.dataset, self.choosing)
+            self.known[config.id] = result = learn(config, self.data[config.dataset])
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a") as file:
                 file.write(json.dumps({"id": config.id} | asdict(result)) + "\n")
         return self.known[config.id]
 
 
-def _data(choosing: bool) -> Dataset:
-    mnist = load("mnist")
+def _data(name: str, choosing: bool) -> Dataset:
+    data = load(name)
     if not choosing:
-        return mnist
-    train = mnist.train
-    return replace(mnist, test=Split(train.images[-HELD_OUT:], train.labels[-HELD_OUT:]))
+        return data
+    train = data.train
+    return replace(data, test=Split(train.images[-HELD_OUT:], train.labels[-HELD_OUT:]))
 
 
 def learn(config: TrainConfig, data: Dataset) -> Learned:
