@@ -92,6 +92,7 @@ def test_ten_lines_of_streamlit_show_it_and_hear_what_is_chosen(page, streamlit_
     expect(page.get_by_text("0 selected, pinned: None")).to_be_visible()
     _lasso(page)
     expect(page.get_by_text(re.compile(r"^[1-9]\d* selected, pinned: None"))).to_be_visible()
+    expect(page.get_by_text("step 0", exact=True)).to_be_visible()  # the script ran again, with the same points
     page.locator("canvas").first.evaluate("canvas => { canvas.dataset.first = 'yes'; }")
     page.get_by_role("slider", name="First component").press("ArrowRight")
     expect(page.get_by_text("step 1", exact=True)).to_be_visible()
