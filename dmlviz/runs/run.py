@@ -98,6 +98,11 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
 
         Args:
             has_pictures: Whether there are pictures of own vectors.
+
+        Examples:
+            >>> from dmlviz.runs import Runs
+            >>> Runs().find("Digits in the plane, triplets").noun(True) is None
+            True
         """
         data = DATASETS[self.config.dataset]
         if data.trainable:
