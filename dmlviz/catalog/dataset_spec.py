@@ -165,11 +165,14 @@ class DatasetSpec(Spec):
         return frozenset(found)
 
     def said(self, text: str) -> str:
-        """Return a text on images; where these are points of the plane, on points."""
-        if not self.of_points:
+        """Return a text on test images; where these are points of the plane, on points; without pictures, on rows."""
+        if not self.trainable:
+            text = text.replace("a test image", "an image").replace("test image", "image")
+        if self.size and not self.of_points:
             return text
+        noun = "point" if self.of_points else "row"
         text = re.sub(r"\ban (?=image)", "a ", re.sub(r"\bAn (?=image)", "A ", text))
-        return re.sub(r"\b[Ii]mage(?=s?\b)", lambda found: "Point" if found[0] == "Image" else "point", text)
+        return re.sub(r"\b[Ii]mage(?=s?\b)", lambda found: noun.title() if found[0] == "Image" else noun, text)
 
     def takes_images_of(self, other: "DatasetSpec") -> bool:
         """Return whether a net for these images takes those of another data set as they are."""

@@ -140,7 +140,10 @@ def _evaluate_run(
     embeddings, labels = source.embeddings, source.labels
     if embeddings is None or labels is None:
         raise source.lacks("embeddings of all test images")
-    mask = has_label(labels, DATASETS[source.config.dataset].classes)
+    spec = DATASETS[source.config.dataset]
+    if crops is not None and not spec.trainable:
+        raise UserError(f"Copies are of images that a net here embeds; {source.title} has none: leave out --crops.")
+    mask = has_label(labels, spec.classes)
     embeddings, labels = embeddings[mask], labels[mask]
     if len({*labels.tolist()}) < 2:
         raise UserError(
@@ -148,7 +151,7 @@ def _evaluate_run(
             "more, with a label of two values or more."
         )
     console = console_beside(json_file)
-    about = f"{source.title}: {len(labels):,} test images in {embeddings.shape[1]} dimensions"
+    about = f"{source.title}: {len(labels):,} {spec.said('test images')} in {embeddings.shape[1]} dimensions"
     console.print(about, soft_wrap=True, markup=False)
     scores = metrics.evaluate(embeddings, labels, unseen=source.config.held_out_classes)
     # Scores that need the weights of the loss were computed at the end of the training.
@@ -170,7 +173,7 @@ def _evaluate_run(
         console.print(_beside(f"each test image in {crops} copies, shifted by a pixel", results["crops"]))
     if confusion:
         names, counts = metrics.confusion(embeddings, labels)
-        classes = [DATASETS[source.config.dataset].classes[name] for name in names]
+        classes = [spec.classes[name] for name in names]
         results["confusion"] = {"classes": classes, "counts": counts.tolist()}
         console.print(_confusion_table(classes, counts))
     write_results(json_file, results)

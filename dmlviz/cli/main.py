@@ -40,6 +40,18 @@ class _Program(TyperGroup):
             rest = rest[1:]  # what it does without a word
         return name, command, rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            from pydantic import ValidationError
+
+            from dmlviz.config.base import said
+
+            if isinstance(error.__cause__, ValidationError):
+                error.message = f"it{said(error.__cause__.errors()[0])}"
+            raise
+
 
 app = typer.Typer(cls=_Program, pretty_exceptions_enable=False, context_settings={"max_content_width": 100})
 

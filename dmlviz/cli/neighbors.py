@@ -58,17 +58,18 @@ def neighbors(
         step = source.snapshot_steps[-1]
         print(f"These are neighbors among the tracked images at step {step:,}, its last snapshot.", file=sys.stderr)
     nearest = source.neighbors(item, k, metric=metric)
-    classes, labels = DATASETS[source.config.dataset].classes, source.labels
+    spec = DATASETS[source.config.dataset]
+    classes, labels = spec.classes, source.labels
     if labels is None:
         raise UserError(f"{source.title} has no embeddings yet.")
     query_class = classes[int(labels[item])]
     console = console_beside(json_file)
     console.print(
-        f"{source.title}: nearest to test image {item:,}, class {query_class}, by {metric} distance",
+        f"{source.title}: nearest to {spec.said('test image')} {item:,}, class {query_class}, by {metric} distance",
         soft_wrap=True,
         markup=False,
     )
-    table = Table("image", "class", "distance", "", box=None, pad_edge=False)
+    table = Table(spec.said("image"), "class", "distance", "", box=None, pad_edge=False)
     for neighbor in nearest:
         name = classes[neighbor.label]
         note = "" if name == query_class or UNLABELED in (name, query_class) else "another class"
@@ -78,19 +79,20 @@ def neighbors(
 
 
 def _all_neighbors(run: Run, out: Path | None) -> None:
-    table, labels = run.all_neighbors(), run.known_labels
+    table, labels, said = run.all_neighbors(), run.known_labels, DATASETS[run.config.dataset].said
     n, k = table.indices.shape
     nearest = labels[table.indices[:, 0]]
     known = (labels >= 0) & (nearest >= 0)
     how = "exact search"
     if table.measured:
         right = f"{math.floor(1000 * table.recall) / 10:g} % of them are right"
-        how = f"an index; {right}, measured on {table.measured:,} images"
-    print(f"{run.title}: the {k} nearest of {n:,} test images, by {how}.")
+        how = f"an index; {right}, measured on {table.measured:,} {said('images')}"
+    print(f"{run.title}: the {k} nearest of {n:,} {said('test images')}, by {how}.")
     if known.any():
         of = "" if known.all() else f"{known.sum():,} "
         where = "" if known.all() else " that have a class, as their neighbors have"
-        print(f"Nearest neighbor of another class: {(nearest != labels)[known].mean():.1%} of the {of}images{where}.")
+        wrong = (nearest != labels)[known].mean()
+        print(f"Nearest neighbor of another class: {wrong:.1%} of the {of}{said('images')}{where}.")
     if out is not None:
         with atomic_write(out) as file:
             np.savez(file, **table._asdict())

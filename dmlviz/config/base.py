@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dmlviz.catalog.parameters import Fields, brief
 from dmlviz.errors import UnknownNameError, UserError
-from dmlviz.storage.text import one_line
+from dmlviz.storage.text import one_line, plain_rule
 
 MAX_COMPLAINTS = 5
 
@@ -100,6 +100,11 @@ def _cause(problem: Any) -> Exception | None:
     return cause
 
 
+def said(problem: Any) -> str:
+    """Return what is wrong with a field in plain words: " must be at least 1; got 0"."""
+    return f"{plain_rule(problem['msg'])}; got {brief(problem['input'])}"
+
+
 def _validation_messages(model: type[BaseModel], problems: Sequence[Any]) -> Iterator[str]:
     """Return a sentence for each problem, and one for all unknown settings, which lists the known ones."""
     unknown = []
@@ -110,8 +115,7 @@ def _validation_messages(model: type[BaseModel], problems: Sequence[Any]) -> Ite
         elif problem["type"] == "extra_forbidden":
             unknown.append(repr(name))
         else:
-            message = problem["msg"][0].lower() + problem["msg"][1:]
-            yield f"{name}: {message}; got {brief(problem['input'])}."
+            yield f"{name}{said(problem)}."
     if unknown:
         what = "setting" if len(unknown) == 1 else "settings"
         yield f"Unknown {what} {', '.join(unknown)}; the settings are {', '.join(model.model_fields)}."

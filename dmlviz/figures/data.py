@@ -86,7 +86,7 @@ def _of_run(run: Run, step: int | None) -> Images:
         return Images(embeddings, labels, dataset.classes, f"{len(labels):,} vectors of {dataset.title}", items)
     last = run.end_step
     at = last if is_final else step
-    which = dataset.said("test images") if dataset.trainable else "images"
+    which = dataset.said("test images")
     which = which if is_final else f"tracked {which}"
     when = "" if at is None else f" after step {at:,}" + (", the end" if at == last else "")
     about = f"{len(labels):,} {which} of {dataset.title}{when}"

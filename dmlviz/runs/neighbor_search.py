@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.ops.precision import to_numbers
 from dmlviz.process_setup import limit_faiss_to_one_thread
@@ -42,9 +43,8 @@ def neighbors(run: "Run", item: int, k: int, step: int | None = None, metric: "M
     search, items = searched(run, step, metric)
     row = int(np.searchsorted(items, item))
     if row == len(items) or items[row] != item:
-        raise UserError(
-            f"Image {item:,} is not among the {len(items):,} test images embedded at this step; choose another."
-        )
+        said = f"Image {item:,} is not among the {len(items):,} test images embedded at this step; choose another."
+        raise UserError(DATASETS[run.config.dataset].said(said))
     return _to_neighbors(run, items, *search.others(k, [row]))
 
 

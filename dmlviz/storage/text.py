@@ -37,6 +37,34 @@ def _plain(letter: str) -> str:
     return letter if kind not in ("Cc", "Cf") or letter in "\u200c\u200d" or letter >= "\U000e0020" else ""
 
 
+_PLAIN = {
+    "Value error, ": "",
+    ", unable to parse string as an integer": "",
+    ", unable to parse string as a number": "",
+    "Input should": "must",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid string": "a text",
+    "a valid boolean": "true or false",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "greater than": "more than",
+}
+
+
+def plain_rule(message: str) -> str:
+    """Return a complaint of pydantic in plain words, to stand behind the name of a field.
+
+    Examples:
+        >>> plain_rule("Input should be greater than or equal to 1"), plain_rule("Field required")
+        (' must be at least 1', ': field required')
+    """
+    for words, plain in _PLAIN.items():
+        message = message.replace(words, plain)
+    rule = one_line(message, 160)
+    return f" {rule}" if rule.startswith("must") else f": {rule[:1].lower()}{rule[1:]}"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun, whose plural has an s if it is not given.
 

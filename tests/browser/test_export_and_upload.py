@@ -156,6 +156,8 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     person.map_has("points", "60")
     expect(person.map.locator(".moment")).to_have_text("")  # which said how the run before scores
     person.map.locator(".view > summary").click()
+    for tool in ("Pictures", "Training set", "What lies here?"):  # there is neither a picture nor a net
+        expect(person.map.locator(".view .tool", has_text=tool)).to_be_hidden()
     person.map.get_by_label("Color by").select_option("shop")
     person.map_has("color", "column.shop")
     expect(person.map.locator(".class .name")).to_have_text(["Lima", "Oslo"])

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from dmlviz.errors import DamagedFileError
 from dmlviz.storage.arrays import reading
 from dmlviz.storage.regular_file import open_regular
-from dmlviz.storage.text import one_line
+from dmlviz.storage.text import one_line, plain_rule
 
 MAX_STEPS = 1_000_000
 MAX_IMAGES = 10_000_000
@@ -84,6 +84,4 @@ def complaint(error: ValidationError) -> str:
     """Describe the first validation error in a few words: the field, then the rule."""
     problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(one_line(str(part), 30) for part in problem["loc"] if not isinstance(part, dict))
-    rule = one_line(problem["msg"].removeprefix("Value error, "), 160)
-    rule = rule[:1].lower() + rule[1:]
-    return f"{where}: {rule}" if where else rule
+    return f"{where}{plain_rule(problem['msg'])}" if where else plain_rule(problem["msg"]).lstrip(": ")

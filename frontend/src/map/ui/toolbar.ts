@@ -107,9 +107,9 @@ export class Toolbar {
     tools.subset.hidden = tools.isolate.hidden || !(data.projects || data.layouts);
     tools.whole.hidden = !subset;
     tools.pictures.hidden = !sprites || model.noun === "point";
-    // A page without a server has no training images, and no net to ask; in space, a click is no place.
-    tools.images.hidden = !data.events_url;
-    tools.here.hidden = !data.events_url || solid;
+    // A page without a server and what another program has embedded have no net to ask; in space, a click is no place.
+    tools.images.hidden = !data.events_url || data.given === true;
+    tools.here.hidden = tools.images.hidden || solid;
     updateAttribute(tools.undo, "aria-disabled", !canUndo);
     updateAttribute(tools.redo, "aria-disabled", !canRedo);
     const isolate = model.isolated !== null;
