@@ -177,7 +177,7 @@ def test_held_out_classes_are_a_set_and_reduce_classes_per_batch() -> None:
         ({"loss": ["triplet"]}, "There is no loss called"),
         ({"lerning_rate": 1}, "Unknown setting 'lerning_rate'; the settings are dataset, "),
         ({"lerning_rate": 1, "stepps": 2}, "Unknown settings 'lerning_rate', 'stepps'; the settings are dataset, "),
-        ({"learning_rate": 0}, "learning_rate: .*greater than 0; got 0"),
+        ({"learning_rate": 0}, "learning_rate: .*more than 0; got 0"),
         ({"learning_rate": float("nan")}, "learning_rate: "),
         ({"steps": 1.5}, "steps: .*got 1.5"),
         ({"optimizer": "lion"}, "optimizer: .*'adam', 'sgd' or 'rmsprop'; got 'lion'"),

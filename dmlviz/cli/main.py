@@ -49,7 +49,7 @@ class _Program(TyperGroup):
             from dmlviz.config.base import said
 
             if isinstance(error.__cause__, ValidationError):
-                error.message = f"it{said(error.__cause__.errors()[0])}"
+                error.message = f"it {said(error.__cause__.errors()[0])}"
             raise
 
 

@@ -101,7 +101,7 @@ def _cause(problem: Any) -> Exception | None:
 
 
 def said(problem: Any) -> str:
-    """Return what is wrong with a field in plain words: " must be at least 1; got 0"."""
+    """Return what is wrong with a field in plain words: "must be at least 1; got 0"."""
     return f"{plain_rule(problem['msg'])}; got {brief(problem['input'])}"
 
 
@@ -115,7 +115,7 @@ def _validation_messages(model: type[BaseModel], problems: Sequence[Any]) -> Ite
         elif problem["type"] == "extra_forbidden":
             unknown.append(repr(name))
         else:
-            yield f"{name}{said(problem)}."
+            yield f"{name}: {said(problem)}."
     if unknown:
         what = "setting" if len(unknown) == 1 else "settings"
         yield f"Unknown {what} {', '.join(unknown)}; the settings are {', '.join(model.model_fields)}."

@@ -53,16 +53,16 @@ _PLAIN = {
 
 
 def plain_rule(message: str) -> str:
-    """Return a complaint of pydantic in plain words, to stand behind the name of a field.
+    """Return a complaint of pydantic in plain words, to stand behind the name of a field and a colon.
 
     Examples:
         >>> plain_rule("Input should be greater than or equal to 1"), plain_rule("Field required")
-        (' must be at least 1', ': field required')
+        ('must be at least 1', 'field required')
     """
     for words, plain in _PLAIN.items():
         message = message.replace(words, plain)
     rule = one_line(message, 160)
-    return f" {rule}" if rule.startswith("must") else f": {rule[:1].lower()}{rule[1:]}"
+    return rule[:1].lower() + rule[1:]
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

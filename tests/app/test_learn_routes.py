@@ -131,7 +131,7 @@ def test_points_are_scored_as_the_library_scores_them(client):
         ('{"points": [[0, 0], [1, NaN]], "classes": [0, 1]}', "points.1.1"),
         ('{"points": [[0, 0], [1, 1e999]], "classes": [0, 1]}', "points.1.1"),
         (json.dumps({"points": [[0, 0], [1, 1]], "classes": [0]}), "one label for each embedding"),
-        (json.dumps({"points": [[0, 0], [1, 1]], "classes": {"a": 1}}), "classes must be a valid array"),
+        (json.dumps({"points": [[0, 0], [1, 1]], "classes": {"a": 1}}), "classes: must be a valid"),
         (" " * 60_000, "at most 50,000 bytes"),
     ],
 )

@@ -64,10 +64,10 @@ def test_variables_that_other_programs_set_are_not_read(monkeypatch):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"port": 70000}, "port must be at most 65535; got 70000."),
+        ({"port": 70000}, "port: must be at most 65535; got 70000."),
         ({"disk_limit": 0}, "The disk limit is a number of GB above 0; got 0."),
         ({"log_level": "loud"}, "The log level is one of debug, info, warning, error; got 'loud'."),
-        ({"shared": "perhaps"}, "shared must be true or false.* got 'perhaps'."),
+        ({"shared": "perhaps"}, "shared: .* got 'perhaps'."),
         ({"prot": 80}, "Unknown setting 'prot'; the settings are host, port, "),
     ],
 )

@@ -79,7 +79,7 @@ def test_only_given_options_are_passed_to_the_config(monkeypatch):
     [
         (["--loss", "tripplet"], "did you mean 'triplet'"),
         (["--dataset", "imagenet"], "choose one of mnist"),
-        (["--steps", "0"], "steps must be at least 1; got 0."),
+        (["--steps", "0"], "steps: must be at least 1; got 0."),
         (["--loss-param", "margin"], "--loss-param takes name=value"),
         (["--loss-param", "temperature=warm"], "temperature is a number"),
         (["--loss-param", "heat=1"], "has no parameter 'heat'"),

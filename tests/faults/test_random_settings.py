@@ -23,12 +23,12 @@ def test_random_settings_and_addresses(monkeypatch):
 @pytest.mark.parametrize("field", ["eval_subset_size", "max_train_images"])
 @pytest.mark.parametrize("value", [10**30, 10**5000], ids=["31 digits", "5,001 digits"])
 def test_a_count_beyond_every_data_set_is_refused(field, value):
-    with pytest.raises(UserError, match=f"{field} must be at most"):
+    with pytest.raises(UserError, match=f"{field}: must be at most"):
         TrainConfig(dataset="digits", **{field: value})
 
 
 def test_a_step_beyond_every_training_is_refused():
-    with pytest.raises(UserError, match="step must be at most"):
+    with pytest.raises(UserError, match="step: must be at most"):
         ProjectionConfig(step=10**5000)
 
 
@@ -63,7 +63,7 @@ def test_a_body_nested_too_deep_and_control_characters_get_a_sentence(monkeypatc
 
 
 def test_the_check_of_sentences_sees_what_is_wrong():
-    good = "steps must be at most 1000000; got 10000000."
+    good = "steps: must be at most 1000000; got 10000000."
     assert fault_of_sentence(good, {"steps": 10**7}) == ""
     assert "field" in fault_of_sentence("A number is too large; got 7.", {"steps": 10**7})
     assert "received" in fault_of_sentence("The number of steps is too large.", {"steps": 10**7})

@@ -162,11 +162,11 @@ def changed(packed, name, **fields):
     ("fields", "match"),
     [
         ({"version": 2}, "incompatible version"),
-        ({"title": None}, "title must be a text"),
+        ({"title": None}, "title: must be a text"),
         ({"config": {"dataset": "nonsense"}}, "nonsense"),
-        ({"config": [1]}, "config must be an object"),
+        ({"config": [1]}, "config: must be an object"),
         ({"created": "yesterday"}, "created: .*with time and time zone"),
-        ({"created": None}, "created must be a text"),
+        ({"created": None}, "created: must be a text"),
         ({"created": "2026-01-01"}, "created: .*with time and time zone"),
     ],
 )

@@ -84,4 +84,5 @@ def complaint(error: ValidationError) -> str:
     """Describe the first validation error in a few words: the field, then the rule."""
     problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(one_line(str(part), 30) for part in problem["loc"] if not isinstance(part, dict))
-    return f"{where}{plain_rule(problem['msg'])}" if where else plain_rule(problem["msg"]).lstrip(": ")
+    rule = plain_rule(problem["msg"])
+    return f"{where}: {rule}" if where else rule
