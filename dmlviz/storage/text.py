@@ -41,6 +41,7 @@ _PLAIN = {
     "Value error, ": "",
     ", unable to parse string as an integer": "",
     ", unable to parse string as a number": "",
+    ", got a number with a fractional part": "",
     "Input should": "must",
     "a valid integer": "a whole number",
     "a valid number": "a number",
