@@ -297,3 +297,10 @@ def test_classes_are_listed_by_name_and_by_number() -> None:
     for wrong in ("fox", "4", "3-4", "3-2", "-1", "²", "9" * 5000):
         with pytest.raises(UserError, match=r"--hide takes .*; Odd has 0 cat, 1 7, 2 red, or so, 3 dog; got "):
             spec.class_ids(wrong, "--hide")
+
+
+def test_what_is_shown_is_named_as_it_is() -> None:
+    spec = DATASETS["digits"]
+    kinds = (spec, DATASETS["moons"], replace(spec, trainable=False), replace(spec, size=0))
+    said = ["a test image", "a test point", "an image", "a row"]
+    assert [kind.said("a test image") for kind in kinds] == said
