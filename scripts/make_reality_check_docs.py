@@ -379,8 +379,8 @@ of the same seed: there is no interval, and differences of a point say nothing.
 
 ### Searched anew
 
-{repeated} were searched three times, each time with other settings and nets of another seed: MAP@R (%, separated) with
-the settings of each search, of {seeds} seeds after the first one and of {further} after the others.
+{repeated} were searched more than once, each time with other settings and nets of another seed. MAP@R (%, separated)
+with the settings of each search, of {seeds} seeds after the first one and of {further} after a further one:
 
 {searches}
 
