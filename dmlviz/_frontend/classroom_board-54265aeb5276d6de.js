@@ -1,1 +1,0 @@
-export { classroom_board as default } from "../dmlviz.workbench/page-916e159156074adb.js";

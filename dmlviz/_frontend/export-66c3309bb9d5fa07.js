@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.workbench/page-916e159156074adb.js";

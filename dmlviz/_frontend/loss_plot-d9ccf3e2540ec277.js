@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-916e159156074adb.js";

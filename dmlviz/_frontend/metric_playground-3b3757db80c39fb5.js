@@ -1,1 +1,0 @@
-export { metric_playground as default } from "../dmlviz.workbench/page-916e159156074adb.js";

@@ -1,1 +1,0 @@
-export { progress as default } from "../dmlviz.workbench/page-916e159156074adb.js";
