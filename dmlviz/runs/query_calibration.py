@@ -96,7 +96,7 @@ class Judge:
             self._shapes, self.calibration = ShapeDistance(kept), _calibration_of(kept)
             return
         held_out = None if step is not None else _held_out(run, root)
-        features, nouns = np.empty(0), f"{run.noun(True) or 'image'}s"
+        features, nouns = np.empty(0), run.config.dataset_spec.said("images")
         if held_out is not None:
             self._net, data, rows, others = held_out
             images, true = data.train.images[rows], data.train.labels[rows]

@@ -219,5 +219,5 @@ def validation_embeddings(run: Run, root: Path | None = None) -> tuple[np.ndarra
     embeddings = np.concatenate(parts)
     if not np.isfinite(embeddings).all():
         raise UserError(f"The net of {run.title} gives NaN or infinity: its training diverged. Choose another run.")
-    what = "validation images of the held-out classes" if is_open else "validation images"
+    what = run.config.dataset_spec.said("validation images" + " of the held-out classes" * is_open)
     return embeddings, data.labels[rows], f"{len(rows):,} {what}"
