@@ -11,6 +11,8 @@ import numpy as np
 from dmlviz import data
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.export_formats import FORMATS
+from dmlviz.config import ProjectionConfig
+from dmlviz.config.fields import space_note
 from dmlviz.data import sprite_sheet
 from dmlviz.errors import MISSING, DamagedFileError, UserError
 from dmlviz.export.look import Look
@@ -163,8 +165,19 @@ class RunExport:
         basis = self.run.linear_projection
         return basis.kind if basis is not None else self.run.default_view
 
+    @property
+    def note(self) -> str:
+        """What a picture of the map must say of it; mostly nothing."""
+        config = self.run.config
+        notes = [space_note(config, self.view, True)]
+        if self.projection is not None:
+            notes.append(self.projection.config.note(config.embedding_dim))
+        return " ".join(filter(None, notes))
+
     def file_name(self, format: str) -> str:
         """Return a portable file name: title, view if it matters, start of the run ID, format if several end alike.
+
+        A map with settings of its own has the start of its ID, too: those of one method are other files.
 
         Args:
             format: A name in FORMATS.
@@ -173,7 +186,10 @@ class RunExport:
         words = re.sub("[^a-z0-9]+", "-", plain).strip("-")
         if len(words) > LONGEST:
             words = words[: LONGEST + 1].rpartition("-")[0] or words[:LONGEST]
-        view = "" if self.projection is None or FORMATS[format].needs_net else f"-{self.view}"
+        view, drawn = "", self.projection
+        if drawn is not None and not FORMATS[format].needs_net:
+            usual = drawn.config in (ProjectionConfig(method=self.view, follow=follow) for follow in (False, True))
+            view = f"-{self.view}" if usual else f"-{self.view}-{drawn.id[:6]}"
         suffix = FORMATS[format].suffix
         kind = f"-{format}" if sum(other.suffix == suffix for other in FORMATS.values()) > 1 else ""
         return f"{words or 'run'}{view}-{self.run.id[:6]}{kind}{suffix}"

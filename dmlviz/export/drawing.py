@@ -106,6 +106,7 @@ def _map(export: RunExport) -> "Figure":
         shown.words,
         *(f"{title} {shown.quality[name]:.3f}" for name, title in quality if shown.quality.get(name) is not None),
         f"{spec.title}, seed {seed}",
+        f"{export.note[:1].lower()}{export.note[1:]}".rstrip("."),
         f"colored by {look.color}" if look.color != "class" else "",
         "a part of the map" if area else "",
         "" if spec.linear else "no scale: distances between groups mean nothing",

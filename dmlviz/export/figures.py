@@ -52,10 +52,10 @@ def _draw(name: str, export: RunExport) -> "tuple[go.Figure, dict[str, np.ndarra
     from dmlviz.figures import drawing
 
     if name == "map":
-        items = None if export.step is None else export.items
-        about = data.images(export.run, step=export.step).about
+        count, of = len(export.items), data.images(export.run, step=export.step).about.partition(" ")[2]
+        about = f"{count:,} {of}. {export.note}".rstrip(". ")  # also those without a label
         title = PROJECTIONS[export.view].title
-        figure = drawing.draw_map(export.coordinates, export.labels, items, export.classes, title, about)
+        figure = drawing.draw_map(export.coordinates, export.labels, export.items, export.classes, title, about)
         return figure, _map_columns(export)
     measured = data.measure(name, export.run, export.step)
     return drawing.draw(name, measured), data.columns(measured)

@@ -121,6 +121,8 @@ class _Picture:
         nameless = [group for group, name in named.items() if _lacks(self.small, name)]
         named |= {group: f"class {group}" for group in nameless}
         self.legend = [*named.items()]
+        if export.note:
+            draw.text((16, HEIGHT - FOOT - 14), _cut(export.note, self.small, WIDTH - 32), MUTED["light"], self.small)
         self.note = f"no font of this machine has the letters of {len(nameless)} names" if nameless else ""
 
     def drawn(

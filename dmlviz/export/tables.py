@@ -58,6 +58,8 @@ def write_parquet(export: RunExport, file: IO[bytes]) -> None:
     embeddings = pyarrow.FixedSizeListArray.from_arrays(flat, export.embeddings.shape[1])
     run = export.run
     described = {"run": run.id, "title": run.title, "config": run.config.to_json(), "view": export.view}
+    if export.projection is not None:
+        described["projection"] = export.projection.config.to_json()
     whole = table(export).append_column("embedding", embeddings)
     parquet.write_table(whole.replace_schema_metadata({"dmlviz": json.dumps(described)}), file, compression="zstd")
 

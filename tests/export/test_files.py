@@ -30,6 +30,7 @@ from dmlviz.data.class_names import short_names
 from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.errors import UnknownNameError, UserError
 from dmlviz.export import FORMATS, RunExport, SpriteSheets, save, write
+from dmlviz.export.figures import _draw
 from dmlviz.export.film import _cut, _font, _lacks
 from dmlviz.export.look import Look
 from dmlviz.export.page_contents import run_contents
@@ -44,6 +45,7 @@ from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
 from dmlviz.runs.thresholds import Threshold, forget_threshold, keep_threshold
+from tests.export.conftest import MAP
 
 
 def written(name, kept):
@@ -120,7 +122,9 @@ def test_coinciding_images_still_have_other_images_as_neighbors():
 
 def test_file_names_are_plain(kept, kept_projection, monkeypatch):
     assert kept.file_name("html") == f"groe-b-co-b-{kept.run.id[:6]}.html"
-    assert kept_projection.file_name("csv").endswith(f"-tsne-{kept.run.id[:6]}.csv")
+    assert kept_projection.file_name("csv").endswith(f"-tsne-{MAP.id[:6]}-{kept.run.id[:6]}.csv")
+    usual = replace(kept_projection, projection=SimpleNamespace(config=ProjectionConfig(method="tsne")))
+    assert usual.file_name("csv").endswith(f"-b-tsne-{kept.run.id[:6]}.csv")
     monkeypatch.setattr(type(kept.run), "title", "Fashion-MNIST, triplet, semi-hard, random, once more")
     assert kept.file_name("html") == f"fashion-mnist-triplet-semi-hard-random-{kept.run.id[:6]}.html"
 
@@ -346,6 +350,23 @@ def test_the_figures_are_pages_that_share_one_script_and_need_no_network(kept):
     losses = {int(row["step"]): row["loss"] for row in tables["training_curves.csv"]}
     assert losses[0] == ""
     assert float(losses[1]) > 0
+
+
+@pytest.mark.slow
+def test_files_of_a_part_have_its_images_and_say_what_was_drawn(follow):
+    copy, few = follow(None).run, np.arange(3, 400, 9)
+    config = ProjectionConfig(method="pca", prefix=3, subset=pack_items(few))
+    projection = Runs(copy.path.parent).create_projection(copy, config)
+    run_projection(projection.path)
+    export, said = RunExport(copy, projection), "rawn from the first 3 of 6 dimensions"
+    figure, columns = _draw("map", export)
+    shown = [item for trace in figure.data for item in trace.customdata]
+    assert sorted(shown) == columns["item"].tolist() == few.tolist()
+    assert f"{len(few)} test images" in figure.layout.meta["about"]
+    assert said in figure.layout.meta["about"]
+    assert said in re.sub(r"</text>.*?<text[^>]*>", " ", written("svg", export).read().decode(), flags=re.DOTALL)
+    told = json.loads(parquet.read_schema(written("parquet", export)).metadata[b"dmlviz"])
+    assert ProjectionConfig.from_json(told["projection"]) == config
 
 
 def test_figures_of_an_epoch_are_of_its_images(epochs, run):
