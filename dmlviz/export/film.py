@@ -121,8 +121,6 @@ class _Picture:
         nameless = [group for group, name in named.items() if _lacks(self.small, name)]
         named |= {group: f"class {group}" for group in nameless}
         self.legend = [*named.items()]
-        if export.note:
-            draw.text((16, HEIGHT - FOOT - 14), _cut(export.note, self.small, WIDTH - 32), MUTED["light"], self.small)
         self.note = f"no font of this machine has the letters of {len(nameless)} names" if nameless else ""
 
     def drawn(
@@ -155,6 +153,8 @@ class _Picture:
             more = f"and {len(self.legend) - LEGEND:,} classes more"
             draw.text((16, HEAD + 8 + 22 * LEGEND), more, MUTED["light"], self.small)
         y = HEIGHT - FOOT + 10
+        note = _cut(self.export.note, self.small, WIDTH - 32)
+        draw.text((16, y - 24), note, MUTED["light"], self.small)
         draw.line((16, y, WIDTH - 16, y), LINE["light"], 3)
         draw.line((16, y, 16 + (WIDTH - 32) * step / max(of, 1), y), ACCENT["light"], 3)
         draw.text(

@@ -160,6 +160,9 @@ def test_a_film_plays_the_training_on_any_map_that_has_its_layouts(name, method,
         assert near(film, "#328ff7") == 0  # the class is hidden, and is not in the legend
         drawn = (np.asarray(film.convert("L"))[40:540, 200:] < 200).nonzero()
         assert np.ptp(drawn[0]) < 300  # seen from afar
+        monkeypatch.setattr(RunExport, "note", "Drawn from the first 2 of 6 dimensions.")
+        noted = Image.open(written(name, replace(export, look=Look(area=(-2, -2, 2, 2)))))
+        assert (np.asarray(noted.convert("L"))[528:546, :200] < 200).sum() > 100
 
 
 def near(picture: Image.Image, color: str) -> int:
