@@ -99,9 +99,11 @@ def _map(export: RunExport) -> "Figure":
     places, ids, items = shown.places[seen], painted.of[rows][seen], shown.items[seen]
     spec = PROJECTIONS[export.view]
     seed = export.run.config.seed if projection is None else projection.config.seed
+    dataset = DATASETS[export.run.config.dataset]
+    when = f", step {shown.step:,}" if dataset.trainable or export.run.recorded else ""
     quality = (("trustworthiness", "trustworthiness"), ("neighbors_kept", "neighbors kept"))
     facts = [
-        f"{DATASETS[export.run.config.dataset].title}, step {shown.step:,}: {len(items):,} images",
+        f"{dataset.title}{when}: {len(items):,} {dataset.said('images')}",
         f"{len(rows) - len(items):,} more in hidden classes" if len(items) < len(rows) else "",
         shown.words,
         *(f"{title} {shown.quality[name]:.3f}" for name, title in quality if shown.quality.get(name) is not None),

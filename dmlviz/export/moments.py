@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.catalog.metrics import metric_title
 from dmlviz.config import ProjectionConfig
 from dmlviz.export.contents import RunExport
@@ -81,5 +82,9 @@ def _scores(export: RunExport) -> dict[int, str]:
         if event["event"] == "snapshot"
     }
     scores[run.end_step or 0] = run.metrics.get(SCORE), "test"
-    title = metric_title(SCORE)
-    return {step: f"{title} {score:.3f}, {of} images" for step, (score, of) in scores.items() if score is not None}
+    title, dataset = metric_title(SCORE), DATASETS[run.config.dataset]
+    return {
+        step: f"{title} {score:.3f}" + (dataset.said(f", {of} images") if dataset.trainable else "")
+        for step, (score, of) in scores.items()
+        if score is not None
+    }

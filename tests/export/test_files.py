@@ -392,6 +392,8 @@ def test_figures_that_vectors_do_not_give_are_left_out_and_the_list_says_why(tmp
         listed = archive.read("README.txt").decode()
     assert "ROC is left out. Verification needs same-class and different-class pairs; got 0 and 6" in listed
     assert "Training is left out." in listed
+    drawn = re.sub(r"</text>.*?<text[^>]*>", " ", written("svg", RunExport(given)).read().decode(), flags=re.DOTALL)
+    assert "words: 4 rows; " in drawn
 
 
 def test_faiss_reads_the_index_and_finds_the_same_neighbors(kept):
