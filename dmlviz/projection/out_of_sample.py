@@ -281,9 +281,7 @@ def _minimize(objective: Objective, on: Placement, neighbors: np.ndarray) -> np.
         candidates = np.concatenate([mean[:, None], guesses[rows]], axis=1).astype(np.float64)
         near, count = summary.near_and_far(guesses[rows, 0])
         y, tried = np.empty_like(candidates[:, 0]), candidates.shape[1]
-        for start in range(
-            0, len(rows), _TRIED_ROWS
-        ):  # the candidates of some points at once, while they fit the cache
+        for start in range(0, len(rows), _TRIED_ROWS):  # all candidates of some points, while they fit the cache
             part = np.arange(start, min(start + _TRIED_ROWS, len(rows)))
             each = np.repeat(part, tried)
             values, _ = objective(np.concatenate(candidates[part]), rows[each], (near[each], count[each]))
