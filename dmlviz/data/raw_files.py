@@ -18,7 +18,7 @@ from dmlviz.catalog import custom_datasets
 from dmlviz.catalog.dataset_sources import SOURCES
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import idx
-from dmlviz.data.class_names import label_text, natural_order
+from dmlviz.data.class_names import class_ids, has_label, label_text, natural_order
 from dmlviz.data.file_source import Entry
 from dmlviz.data.image_ops import as_pixels
 from dmlviz.data.import_report import ImportedDataset, ImportReport, class_counts, declaration, import_warnings
@@ -27,6 +27,7 @@ from dmlviz.data.table_file import name_stem
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.storage.arrays import array_shapes, read_arrays
 from dmlviz.storage.files import atomic_write, ensure_dir
+from dmlviz.storage.text import counted
 
 _MAPPING = re.compile(r".*mapping\.txt", re.IGNORECASE)  # of EMNIST: lines of a label and the code of its letter
 _CSV = re.compile(r"[\w. -]*?(train|test)[\w. -]*\.csv(\.gz)?", re.IGNORECASE)
@@ -185,17 +186,30 @@ def import_pixel_tables(paths: Sequence[Path], place: str, title: str) -> Import
             columns = [column.to_numpy() for column in csv.read_csv(path, options).columns]
         except (ArrowException, ValueError):
             return None
+        arrays[part, "labels"] = columns.pop(label)
         if any(column.dtype.kind not in "iu" or column.min() < 0 or column.max() > 255 for column in columns):
             return None
-        arrays[part, "labels"] = columns.pop(label)
         rows = np.ascontiguousarray(np.stack(columns, dtype=np.uint8, casting="unsafe").T)
         arrays[part, "images"] = rows.reshape(-1, side, side)
     if not arrays or (len(files) > 1 and {part for part, _ in arrays} != {"train", "test"}):
         return None
-    names = next((path.read_bytes() for path in paths[0].parent.glob("*mapping.txt")), b"")
+    names = _class_names(next((path.read_bytes() for path in paths[0].parent.glob("*mapping.txt")), b""))
+    own, left_out = [part for part, kind in arrays if kind == "labels"], 0
+    if any(arrays[part, "labels"].dtype.kind not in "iu" for part in own):  # words, or rows without a label
+        ids, classes = class_ids(np.concatenate([arrays[part, "labels"].astype(object) for part in own]), place)
+        names = {str(number): text for number, text in enumerate(classes)}
+        ends = np.cumsum([len(arrays[part, "labels"]) for part in own])
+        for part, labels in zip(own, np.split(ids, ends[:-1]), strict=True):
+            kept = has_label(labels, classes)
+            arrays |= {
+                (part, kind): values[kept] for kind, values in (("labels", labels), ("images", arrays[part, "images"]))
+            }
+            left_out += int((~kept).sum())
     words = f"{place} {title} {files[0].name}".lower()
-    dataset = _dataset(arrays, "", words, title or name_stem(place), _class_names(names))
+    dataset = _dataset(arrays, "", words, title or name_stem(place), names)
     dataset.report["notes"] += [f"{path.name} is left out: it has no labels." for path in paths if path not in files]
+    if left_out:
+        dataset.report["notes"].append(f"{counted(left_out, 'row')} without a label: left out.")
     return dataset
 
 

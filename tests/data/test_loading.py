@@ -269,6 +269,14 @@ def test_a_part_of_emnist_has_the_letters_of_its_mapping_as_classes(tmp_path) ->
     assert import_path(folder).declared.classes == tuple("0123456789")
 
 
+def test_pixels_in_a_table_may_have_words_as_labels_or_none(tmp_path) -> None:
+    rows = [["cat", "dog", ""][i % 3] + "," + ",".join(str((i + j) % 256) for j in range(64)) for i in range(30)]
+    (tmp_path / "t.csv").write_text("\n".join(["label," + ",".join(f"pixel{i}" for i in range(64)), *rows]))
+    imported = import_path(tmp_path / "t.csv")
+    assert (imported.declared.classes, imported.declared.size, imported.report["taken"]) == (("cat", "dog"), 8, 20)
+    assert "10 rows without a label: left out." in imported.report["notes"]
+
+
 @pytest.mark.parametrize("head", ["label,1x1,1x2,1x3", "label,pixel0,pixel1,pixel2", ""])
 def test_pictures_in_two_csv_files_become_images_to_train_on(tmp_path, head) -> None:
     rng = np.random.default_rng(0)
