@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 import pytest
-from dmlviz_app.answers.columns import column_bytes, column_infos, columns_of, has_columns, run_columns
+from dmlviz_app.answers.columns import column_bytes, column_infos, columns_of
 from dmlviz_app.answers.table_rows import Condition, Filter, matching_rows, rows_as_csv, sorted_rows, with_classes
 from dmlviz_app.forms.view_state import UIState
 from pyarrow import parquet
@@ -25,6 +25,7 @@ from dmlviz.runs.damage import check
 from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.per_query import per_query_bytes
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_columns import has_columns, run_columns
 from dmlviz.runs.store import Runs
 
 N = 20

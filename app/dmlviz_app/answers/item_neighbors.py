@@ -11,7 +11,7 @@ from dmlviz.errors import UserError
 from dmlviz.ops.ball import curvature_of
 from dmlviz.process_setup import limit_faiss_to_one_thread
 from dmlviz.runs.run import Run
-from dmlviz_app.answers.columns import has_columns, run_columns
+from dmlviz.runs.run_columns import has_columns, run_columns
 from dmlviz_app.answers.protocol import ItemNeighbors, NeighborHistory, NeighborsOverTime
 from dmlviz_app.answers.query import QueryResult, trajectory
 from dmlviz_app.answers.sprites import image_tiles

@@ -8,7 +8,8 @@ import numpy as np
 from dmlviz.data.columns import Column, column_numbers
 from dmlviz.errors import UserError
 from dmlviz.runs.run import LIVE, Run
-from dmlviz_app.answers.columns import columns_of, has_columns, run_columns
+from dmlviz.runs.run_columns import has_columns, run_columns
+from dmlviz_app.answers.columns import columns_of
 from dmlviz_app.answers.protocol import Mixture
 from dmlviz_app.answers.query_answer import ink_of
 from dmlviz_app.answers.sprites import image_tiles

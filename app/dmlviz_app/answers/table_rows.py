@@ -12,8 +12,8 @@ from dmlviz.data.class_names import has_label
 from dmlviz.data.columns import Column, column_numbers
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_columns import run_columns
 from dmlviz.storage.csv_table import write_csv
-from dmlviz_app.answers.columns import run_columns
 
 if TYPE_CHECKING:
     import pyarrow

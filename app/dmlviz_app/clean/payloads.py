@@ -4,17 +4,18 @@ from io import BytesIO
 from pathlib import Path
 
 from dmlviz.cleaning.decisions import CleaningRecord
-from dmlviz.cleaning.findings import TRAINING_IMAGE, findings_of
+from dmlviz.cleaning.findings import findings_of
 from dmlviz.data.corrections import load_corrections
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.jobs.claims import work_id
 from dmlviz.jobs.job import Status
 from dmlviz.jobs.job_events import CleaningProgress
 from dmlviz.runs.run import Run
+from dmlviz.runs.run_columns import run_columns
 from dmlviz.storage.csv_table import write_csv
-from dmlviz_app.answers.columns import run_columns
 from dmlviz_app.answers.item_neighbors import values_of_rows
 from dmlviz_app.clean.protocol import Decision, ReviewAnswer
+from dmlviz_app.clean.state import has_own_vectors
 from dmlviz_app.server.protocol import ROUTES, SpriteSheets
 from dmlviz_app.server.services import Services
 
@@ -62,7 +63,7 @@ def table(run: Run, services: Services) -> bytes:
         UserError: Before the first search, or for a run of training images.
     """
     stored, labels = CleaningRecord.of(run, services.store).findings, run.labels
-    if stored is None or labels is None or stored["noun"] == TRAINING_IMAGE:
+    if stored is None or labels is None or not has_own_vectors(run):
         raise UserError("Look through own vectors first: then there is a table of what was found and decided.")
     corrections, file = load_corrections(services.data, run.config.dataset), BytesIO()
     findings = findings_of(run, stored).with_decided(corrections, labels)

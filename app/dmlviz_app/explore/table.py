@@ -10,7 +10,8 @@ import streamlit as st
 
 from dmlviz.data.columns import Column
 from dmlviz.runs.run import Run
-from dmlviz_app.answers.columns import columns_of, run_columns
+from dmlviz.runs.run_columns import run_columns
+from dmlviz_app.answers.columns import columns_of
 from dmlviz_app.answers.table_rows import Condition, Filter, matching_rows, sorted_rows, with_classes
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.forms.selection import Selection

@@ -13,9 +13,9 @@ from dmlviz.errors import UserError
 from dmlviz.jobs.job import Status
 from dmlviz.lessons import LESSONS, Task
 from dmlviz.runs.run import LIVE, ProjectionRun, Run, RunNotFoundError
+from dmlviz.runs.run_columns import has_columns
 from dmlviz.runs.store import Runs
 from dmlviz_app.answers import sprites
-from dmlviz_app.answers.columns import has_columns
 from dmlviz_app.forms.view_query import projection_views
 from dmlviz_app.forms.view_state import UIState, current
 from dmlviz_app.people.classroom import Classroom
