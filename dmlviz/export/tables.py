@@ -6,10 +6,11 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from dmlviz.data import sprite_sheet
+from dmlviz.data import data_root, sprite_sheet
 from dmlviz.data.class_names import has_label
 from dmlviz.export.contents import RunExport
 from dmlviz.ops.precision import origin
+from dmlviz.runs.run_columns import run_columns
 from dmlviz.storage import csv_table
 from dmlviz.storage.text import one_line
 
@@ -24,7 +25,7 @@ def table(export: RunExport) -> "pyarrow.Table":
     """Return one row per test image on the map, in the order of the data set.
 
     Columns: item, label, class (both null without a label), x, y (z), then neighbor_1, distance_1 … of the nearest
-    images. Raises UserError before
+    images, then those of the person's own table; one that is called as another is column.NAME. Raises UserError before
     the run's end.
     """
     import pyarrow
@@ -41,7 +42,10 @@ def table(export: RunExport) -> "pyarrow.Table":
     for rank in range(neighbors.shape[1]):
         columns[f"neighbor_{rank + 1}"] = neighbors[:, rank].astype(np.int32)
         columns[f"distance_{rank + 1}"] = distances[:, rank]
-    return pyarrow.table(columns)
+    whole, own = pyarrow.table(columns), run_columns(export.run, data_root(export.data_root))
+    for name, values in zip(own.column_names, own.take(export.items).columns, strict=True) if own else ():
+        whole = whole.append_column(f"column.{name}" if name in {*columns, "embedding"} else name, values)
+    return whole
 
 
 def write_csv(export: RunExport, file: IO[bytes]) -> None:

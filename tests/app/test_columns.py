@@ -19,6 +19,8 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.config import TrainConfig
 from dmlviz.data.import_path import import_path
 from dmlviz.errors import UserError
+from dmlviz.export import RunExport
+from dmlviz.export.tables import table
 from dmlviz.figures.data import images, measure
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import check
@@ -48,6 +50,12 @@ def run(folder):
     }
     parquet.write_table(pa.table(table), folder / "t.parquet")
     return import_embeddings(Runs(folder / "runs", folder / "none"), import_path(folder / "t.parquet"), "t")
+
+
+def test_a_table_of_the_map_ends_with_them(run):
+    kept = table(RunExport(run))
+    assert kept.column_names[-4:] == ["price", "shop", "note", "two/names ü"]
+    assert kept.column("note").to_pylist() == [f"Thing {i}" for i in range(N)]
 
 
 def test_the_map_is_told_of_numbers_and_categories(run, folder):
