@@ -139,6 +139,16 @@ class DatasetSpec(Spec):
         """Whether the images are points of the plane, whose two numbers a net takes."""
         return self.framing is not None and self.framing.point
 
+    @property
+    def noun(self) -> str:
+        """What an item is called: an image, a point of the plane, or a row where there are vectors alone."""
+        return "point" if self.of_points else "image" if self.size else "row"
+
+    @property
+    def of_test_images(self) -> bool:
+        """Whether an item is a test image: no point of the plane, nor what another program has embedded."""
+        return self.trainable and not self.of_points
+
     def class_ids(self, text: str, option: str) -> frozenset[int]:
         """Return the IDs of the classes that an option lists: names, IDs, or ranges of IDs, as in "cat,3,5-7".
 
@@ -168,9 +178,8 @@ class DatasetSpec(Spec):
         """Return a text on test images; where these are points of the plane, on points; without pictures, on rows."""
         if not self.trainable:
             text = text.replace("a test image", "an image").replace("test image", "image")
-        if self.size and not self.of_points:
+        if (noun := self.noun) == "image":
             return text
-        noun = "point" if self.of_points else "row"
         text = re.sub(r"\ban (?=image)", "a ", re.sub(r"\bAn (?=image)", "A ", text))
         return re.sub(r"\b[Ii]mage(?=s?\b)", lambda found: noun.title() if found[0] == "Image" else noun, text)
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["suspect", "ambiguous", "duplicate", "leak", "outlier"]
-TRAINING_IMAGE = "training image"
 
 
 class ReviewRow(TypedDict):
@@ -119,7 +118,7 @@ class Findings:
         steps: Training steps of the nets that embedded them; none for an imported table.
         recall: The share of the neighbors that are right, as measured on some of the images; that of the worst net.
         rows: The findings, those of a kind together, the clearest first.
-        noun: What is looked at: a training image; or of own vectors a row, a point or an image.
+        noun: What is looked at: a training image or point; or of own vectors a row or an image.
         notes: Sentences about what was not compared.
         cells: How many training images were easy, ambiguous and hard to learn; none of own vectors.
 
@@ -142,14 +141,19 @@ class Findings:
     steps: tuple[int, ...]
     recall: float
     rows: tuple[Finding, ...] = field(repr=False)
-    noun: str = TRAINING_IMAGE
+    noun: str = "training image"
     notes: tuple[str, ...] = ()
     cells: tuple[Cell, ...] = ()
 
     @property
+    def of_vectors(self) -> bool:
+        """Whether own vectors were looked through, in place of training data."""
+        return not DATASETS[self.dataset].trainable
+
+    @property
     def about(self) -> str:
         """What was looked at, and by which nets or vectors."""
-        if self.noun != TRAINING_IMAGE:
+        if self.of_vectors:
             by = ", ".join(["by their own vectors", *(f"of step {step:,}" for step in self.steps)])
         else:
             by = f"embedded by {len(self.steps)} nets, of steps {', '.join(map(str, self.steps))}"

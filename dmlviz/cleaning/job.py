@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from dmlviz.cleaning.decisions import CleaningRecord
-from dmlviz.cleaning.findings import TRAINING_IMAGE, Cell, Findings, ReviewRow, StoredFindings
+from dmlviz.cleaning.findings import Cell, Findings, ReviewRow, StoredFindings
 from dmlviz.cleaning.search import find
 from dmlviz.cleaning.vector_search import pictures_of_vectors
 from dmlviz.data import data_root as resolved_root
@@ -79,7 +79,7 @@ def _write(folder: Path, root: Path, part: int, findings: Findings) -> None:
 
 def _images(findings: Findings, root: Path) -> dict[bool, np.ndarray] | None:
     """Return the images that were looked at, and the test images (True); None of vectors without pictures."""
-    if findings.noun == TRAINING_IMAGE:
+    if not findings.of_vectors:
         dataset = load(findings.dataset, root)
         return {False: dataset.train.images, True: dataset.test.images}
     own = pictures_of_vectors(findings.dataset, root)

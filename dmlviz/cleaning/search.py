@@ -1,6 +1,7 @@
 """Search for faults in the training data of a finished run, or in own vectors. Loads torch when it embeds."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -83,14 +84,15 @@ def find(
         UserError: If the run has no net.
     """
     if not DATASETS[run.config.dataset].trainable:
-        return find_in_vectors(run, data_root, go_on)
+        return find_in_vectors(run, go_on)
     if not (run.path / "weights.safetensors").exists():
         raise run.lacks("net to look through its training data with")
+    said = run.config.dataset_spec.said
     dataset = corrected(load(run.config.dataset, data_root), run.config.corrections, data_root)
     split = split_training_images(run.config, dataset.train.labels)
     rows = np.sort(np.concatenate([split.train, split.validation]))
     if len(rows) <= K:
-        raise UserError(f"Neighbors are compared among more than {K} images; got {len(rows):,}.")
+        raise UserError(said(f"Neighbors are compared among more than {K} images; got {len(rows):,}."))
     nets = min(MAX_NETS, max(3, MAX_EMBEDDED // len(rows)))
     steps, last = spread(run.checkpoint_steps, nets), run.end_step or 0
 
@@ -109,6 +111,7 @@ def find(
             steps=(*steps, last),
             recall=min(table.recall for table in tables),
             rows=(*suspect_rows(among, labels, dataset.classes, disagreement, " over the training"), *others, *rest),
+            noun=said("training image"),
             cells=() if dynamics is None else tuple(dynamics_cells(among, dynamics)),
         )
 
@@ -121,12 +124,12 @@ def find(
     near = tables[-1]
     go_on("Comparing pixels", 0.9)
     rest = [*_duplicates(dataset, rows, near_duplicates(images, near.indices, SAME_PIXELS))]
-    compare = "Comparing pixels with the test images"
+    compare = said("Comparing pixels with the test images")
     embeddings = embed_in_chunks(run, test.images, None, lambda share: go_on(compare, 0.92 + 0.06 * share))
     go_on(compare, 0.98)
     rest += _leaks(dataset, rows, leaks(images, test.images, index.search(embeddings), SAME_PIXELS))
     rest += outlier_rows(rows, dataset.train.labels[rows], near.distances)
-    return found(rows, tables, rest)
+    return found(rows, tables, [replace(one, reason=said(one.reason)) for one in rest])
 
 
 def _by_nets(
@@ -136,7 +139,7 @@ def _by_nets(
     tables, nets = [], [*steps, None]
     for number, step in enumerate(nets):
         tell = _part(go_on, number / len(nets), (number + 1) / len(nets))
-        among, by = f"{len(images):,} images", f"net {number + 1} of {len(nets)}"
+        among, by = run.config.dataset_spec.said(f"{len(images):,} images"), f"net {number + 1} of {len(nets)}"
         embeddings = embed_in_chunks(run, images, step, partial(_part(tell, 0, 0.5), f"Embedding {among} by {by}"))
         k = min(CANDIDATES if step is None else K, len(images) - 1)
         finding = f"Finding the neighbors of {among} by {by}"

@@ -45,7 +45,7 @@ class OwnVectors(NamedTuple):
     step: int | None
 
 
-def own_vectors(run: Run, data_root: Path) -> OwnVectors:
+def own_vectors(run: Run) -> OwnVectors:
     """Return the vectors of a run without a net here: those of its end, or else of its last snapshot.
 
     Raises:
@@ -57,14 +57,8 @@ def own_vectors(run: Run, data_root: Path) -> OwnVectors:
     embeddings, labels = run.embeddings_at(step)
     tracked = run.tracked_indices
     items = np.arange(len(labels)) if step is None or tracked is None else np.asarray(tracked)
-    if not run.recorded:
-        return OwnVectors(embeddings, items, labels, noun_of(run, data_root), None)
-    return OwnVectors(embeddings, items, labels, noun_of(run, data_root), run.end_step if step is None else step)
-
-
-def noun_of(run: Run, data_root: Path) -> str:
-    """Return what an own vector is called: an image, if its pictures are here; a row of a table; or a point."""
-    return run.noun(pictures_of_vectors(run.config.dataset, data_root) is not None) or "image"
+    at = run.end_step if step is None and run.recorded else step
+    return OwnVectors(embeddings, items, labels, run.config.dataset_spec.noun, at)
 
 
 def pictures_of_vectors(dataset: str, data_root: Path) -> np.ndarray | None:
@@ -75,20 +69,19 @@ def pictures_of_vectors(dataset: str, data_root: Path) -> np.ndarray | None:
         return None
 
 
-def find_in_vectors(run: Run, data_root: Path, go_on: Progress) -> Findings:
+def find_in_vectors(run: Run, go_on: Progress) -> Findings:
     """Look through all vectors of a run by the neighbors that they have among themselves.
 
     Vectors without a label are compared with all, but not by labels: they have none, and give none to others.
 
     Args:
         run: A run without a net here.
-        data_root: Folder of the data sets.
         go_on: Called several times a second.
 
     Raises:
         UserError: If the run has no embeddings yet, or too few.
     """
-    embeddings, items, labels, noun, step = own_vectors(run, data_root)
+    embeddings, items, labels, noun, step = own_vectors(run)
     finite, notes = np.isfinite(embeddings).all(axis=1), []
     if not finite.all():
         embeddings, items, labels = embeddings[finite], items[finite], labels[finite]

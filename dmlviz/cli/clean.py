@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cleaning.decisions import correct
-from dmlviz.cleaning.findings import TRAINING_IMAGE, Finding, Findings
+from dmlviz.cleaning.findings import Finding, Findings
 from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.data import data_root, load
 from dmlviz.data.corrections import Correction, Corrections, load_corrections
@@ -102,7 +102,7 @@ def _look(
         bar = progress.add_task("", total=1)
         findings = find(run, root, lambda words, share: progress.update(bar, description=words, completed=share))
     corrections = load_corrections(root, run.config.dataset)
-    own = findings.noun != TRAINING_IMAGE
+    own, said = findings.of_vectors, DATASETS[findings.dataset].said
     if everything:
         labels = run.known_labels if own else load(run.config.dataset, root).train.labels
         view = findings.with_decided(corrections, labels)
@@ -115,7 +115,8 @@ def _look(
             + ("" if own else ", by any of the nets")
         )
     if findings.uncompared:
-        console.print(f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors")
+        few = f"In classes of 1 or 2 images, {findings.uncompared:,} labels were not compared with neighbors"
+        console.print(said(few))
     if left_out := len(findings.rows) - len(view.rows):
         console.print(f"Rows left out, already decided: {left_out:,}; --all lists them too")
     if json_file is not None:
@@ -128,14 +129,14 @@ def _look(
     for kind, title in KINDS.items():
         rows = [row for row in view.rows if row.kind == kind]
         if rows or kind not in absent:
-            console.print(f"\n{title}: {len(rows)}")
+            console.print(said(f"\n{title}: {len(rows)}"))
         if rows:
             console.print(_sheet(view, rows[:top], corrections))
 
 
 def _sheet(findings: Findings, rows: Sequence[Finding], corrections: Corrections) -> Table:
     classes = DATASETS[findings.dataset].classes
-    sheet = Table("image", "label", "perhaps", "", "", box=None, pad_edge=False)
+    sheet = Table(DATASETS[findings.dataset].noun, "label", "perhaps", "", "", box=None, pad_edge=False)
     for row in rows:
         suggestion = "" if row.suggestion is None else classes[row.suggestion]
         decision = _decision(corrections.images.get(row.image), classes)

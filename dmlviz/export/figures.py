@@ -54,8 +54,8 @@ def _draw(name: str, export: RunExport) -> "tuple[go.Figure, dict[str, np.ndarra
     if name == "map":
         count, of = len(export.items), data.images(export.run, step=export.step).about.partition(" ")[2]
         about = f"{count:,} {of}. {export.note}".rstrip(". ")  # also those without a label
-        title = PROJECTIONS[export.view].title
-        figure = drawing.draw_map(export.coordinates, export.labels, export.items, export.classes, title, about)
+        places, title, noun = export.coordinates, PROJECTIONS[export.view].title, export.run.config.dataset_spec.noun
+        figure = drawing.draw_map(places, export.labels, export.items, export.classes, title, about, noun=noun)
         return figure, _map_columns(export)
     measured = data.measure(name, export.run, export.step)
     return drawing.draw(name, measured), data.columns(measured)

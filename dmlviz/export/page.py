@@ -44,13 +44,13 @@ def page_data(export: RunExport) -> list[tuple[str, str]]:
     if not DATASETS[config.dataset].trainable:
         length = [("Training", f"{counted(steps, 'step')} of another program")] if export.run.recorded else []
         return [("Data", DATASETS[config.dataset].summary), *length, ("Map", _map_title(export))]
-    noun = export.run.noun(True) or "image"
+    batch = counted(config.effective_batch_size, config.dataset_spec.noun)
     rows = [
         ("Data", DATASETS[config.dataset].title),
         ("Net", f"{NETS[config.net].title}, {shape}"),
         ("Loss", _with_params(LOSSES[config.loss], config.loss_params)),
         ("Miner", _with_params(MINERS[config.miner], config.miner_params) if config.miner else ""),
-        ("Training", f"{counted(steps, 'step')} of {counted(config.effective_batch_size, noun)}, seed {config.seed}"),
+        ("Training", f"{counted(steps, 'step')} of {batch}, seed {config.seed}"),
         ("Views", config.views_note),
         ("Map", _map_title(export)),
     ]
@@ -68,7 +68,7 @@ def quality_note(export: RunExport, left_out: int) -> str:
     parts = [
         f"The points are all {n:,} embeddings."
         if not data.trainable
-        else f"The points are all {n:,} test {'points' if data.of_points else 'images'}; none was used for training.",
+        else data.said(f"The points are all {n:,} test images; none was used for training."),
         f"Neighbors are the nearest by {by} distance in the {d}-dimensional embedding at the end of the run, not on "
         "the map.",
     ]

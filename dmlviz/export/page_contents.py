@@ -181,8 +181,8 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
         streams=[],
         left_out=0,
     )
-    if noun := run.noun(sheets is not None):
-        contents["noun"] = noun
+    if not run.config.dataset_spec.of_test_images:
+        contents["noun"] = run.config.dataset_spec.noun
     return contents
 
 

@@ -132,7 +132,7 @@ def _scores(export: RunExport) -> str:
     scores = [f"{METRICS[name].title} {metrics[name]:.3f}" for name in CARD_SCORES if name in metrics]
     queries = metrics.get("queries", math.nan)
     is_own = not DATASETS[export.run.config.dataset].trainable
-    nouns = "embeddings" if is_own else f"test {export.run.noun(True) or 'image'}s"
+    nouns = "embeddings" if is_own else f"test {export.run.config.dataset_spec.noun}s"
     return " · ".join(scores) + (f" on {queries:,.0f} {nouns}" if scores and math.isfinite(queries) else "")
 
 

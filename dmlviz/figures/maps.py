@@ -1,4 +1,4 @@
-"""The map: one point per image, colored by class."""
+"""The map: one point per item, colored by class."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def map(
         coordinates: A run, or coordinates (n × 2 or 3).
         labels: Class IDs (n), for coordinates.
         step: A step of the run; by default its end.
-        items: Image numbers for the tooltips (n); by default 0 to n − 1.
+        items: Numbers for the tooltips (n); by default 0 to n − 1.
         dark: Use the dark theme.
 
     Raises:
@@ -45,7 +45,9 @@ def map(
         PROJECTIONS[run.linear_projection.kind].title,
     )
     items = points.items if items is None else items
-    return draw_map(places, points.labels, items, points.classes, title, points.about, dark)
+    return draw_map(
+        places, points.labels, items, points.classes, title, points.about, dark, run.config.dataset_spec.noun
+    )
 
 
 def draw_map(
@@ -56,17 +58,19 @@ def draw_map(
     title: str,
     about: str,
     dark: bool = False,
+    noun: str = "row",
 ) -> go.Figure:
     """Return positions as a figure, one trace for each class.
 
     Args:
         places: Positions (n × 2 or 3).
         labels: Class IDs (n).
-        items: Image numbers for the tooltips (n).
+        items: Numbers for the tooltips (n).
         classes: Names of the classes.
         title: Title of the figure.
         about: What it shows, for the tooltips.
         dark: Use the dark theme.
+        noun: What an item is called.
 
     Raises:
         UserError: For positions that are not finite, or of another shape.
@@ -93,7 +97,7 @@ def draw_map(
                 name=name,
                 marker={"color": colors[int(label)], "size": size, "opacity": 0.8},
                 customdata=items[of_class],
-                hovertemplate=f"image %{{customdata}}, class {name}<extra></extra>",
+                hovertemplate=f"{noun} %{{customdata}}, class {name}<extra></extra>",
             )
         )
     bare = {"visible": False}

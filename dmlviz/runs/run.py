@@ -93,22 +93,6 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         """Kind of the linear projection in the run's replay."""
         return default_kind(self.config.embedding_dim, sum(name != UNLABELED for name in self._classes))
 
-    def noun(self, has_pictures: bool) -> str | None:
-        """Return what an item is called that is no test image: "point" or, of own vectors, "row" or "image"; else None.
-
-        Args:
-            has_pictures: Whether there are pictures of own vectors.
-
-        Examples:
-            >>> from dmlviz.runs import Runs
-            >>> Runs().find("Digits in the plane, triplets").noun(True) is None
-            True
-        """
-        data = DATASETS[self.config.dataset]
-        if data.trainable:
-            return "point" if data.of_points else None
-        return "image" if has_pictures else "row" if (self.path / FILE).is_file() else "point"
-
     @property
     def title(self) -> str:
         """Title, on one line."""

@@ -586,7 +586,7 @@ def test_a_recording_with_an_alarm_opens_on_the_map_of_its_steps(here, monkeypat
 @pytest.mark.slow
 def test_a_recording_says_how_long_its_training_was(recorded):
     page = Page(run=recorded.id)
-    for word in ("Recorded from another program, 20", "10 points", "**1 step**"):
+    for word in ("Recorded from another program, 20", "10 rows", "**1 step**"):
         assert word in words(page), words(page)
     assert "train" not in keys(page)
 

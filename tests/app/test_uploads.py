@@ -354,7 +354,7 @@ def test_recorded_points_are_not_called_test_images(here):
         writer.snapshot(3, points)
         writer.end("", 1.0, 1.0)
     assert epochs(open_page(run=writer.run.id, view="tsne")) == [
-        "Final: all 30 points",
-        "All epochs (1): 30 tracked points",
-        "Step 3: 30 tracked points",
+        "Final: all 30 rows",
+        "All epochs (1): 30 tracked rows",
+        "Step 3: 30 tracked rows",
     ]

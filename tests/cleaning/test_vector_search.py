@@ -66,8 +66,8 @@ def test_wrong_labels_copies_and_outliers_of_a_table_are_found(tmp_path, made):
     assert sorted(of_kind(found, "suspect")) == [*wrong]
     assert [(row.image, row.other, row.score) for row in found.rows if row.kind == "duplicate"] == [(ORIGINAL, COPY, 0)]
     assert FAR in of_kind(found, "outlier")
-    assert (found.images, found.noun, found.steps) == (300, "point", ())
-    assert found.about == "300 points, by their own vectors"
+    assert (found.images, found.noun, found.steps) == (300, "row", ())
+    assert found.about == "300 rows, by their own vectors"
     assert [note[:3] for note in found.notes] == (["100"] if made.get("unlabeled") else [])
 
 
@@ -95,7 +95,7 @@ def test_of_a_recording_the_last_snapshot_is_looked_through(tmp_path, end):
     run, wrong = recorded(tmp_path, end)
     found = dmlviz.clean(run, data=tmp_path)
     assert sorted(of_kind(found, "suspect")) == [*wrong]
-    assert found.about == "300 points, by their own vectors, of step 80"
+    assert found.about == "300 rows, by their own vectors, of step 80"
 
 
 def test_vectors_that_are_not_finite_are_left_out_and_too_few_are_refused(tmp_path):
@@ -105,10 +105,10 @@ def test_vectors_that_are_not_finite_are_left_out_and_too_few_are_refused(tmp_pa
     with RunWriter(RunPlan(tmp_path, "mine", "0" * 16, spec.to_dict()), labels, points) as writer:
         writer.snapshot(5, points)
     found = dmlviz.clean(Run(writer.run.path), data=tmp_path)
-    assert (found.images, found.notes) == (299, ("1 point with values that are not finite: left out.",))
+    assert (found.images, found.notes) == (299, ("1 row with values that are not finite: left out.",))
     assert 7 not in [row.image for row in found.rows]
     few = LabeledEmbeddings(points[8:18], labels[8:18], CLASSES[:3])
-    with pytest.raises(UserError, match="more than 10 points; got 10"):
+    with pytest.raises(UserError, match="more than 10 rows; got 10"):
         dmlviz.clean(import_embeddings(Runs(tmp_path), few, "few"), data=tmp_path)
 
 
@@ -119,7 +119,7 @@ def test_the_job_writes_the_rows_with_their_pictures_where_there_are_some(tmp_pa
     clean_run(Work(record.path, tmp_path))
     assert record.end["event"] == "finished", record.end
     stored = record.findings
-    assert (stored["noun"], stored["tile"]) == (("image", 8) if pictures else ("point", 0))
+    assert (stored["noun"], stored["tile"]) == (("image", 8) if pictures else ("row", 0))
     assert {row["tile"] is None for row in stored["rows"]} == {not pictures}
     assert (record.path / "2.png").exists() == pictures
 

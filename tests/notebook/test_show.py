@@ -67,12 +67,12 @@ def test_embeddings_are_shown_with_their_neighbors_and_images():
     assert json.loads(json.dumps(contents)) == contents  # all of it can be saved in a notebook
     bare = dmlviz.show(vectors(1), LABELS).contents
     assert bare["run"] != contents["run"]
-    assert (contents["noun"], bare["noun"]) == ("image", "point")
+    assert (contents["noun"], bare["noun"]) == ("image", "row")
 
 
 def test_labels_are_optional():
     contents = dmlviz.show(vectors()).contents
-    assert (contents["n"], contents["classes"], contents["noun"]) == (40, ["no label"], "point")
+    assert (contents["n"], contents["classes"], contents["noun"]) == (40, ["no label"], "row")
     assert contents["near"]["k"] == dmlviz.show(vectors(), LABELS).contents["near"]["k"]
 
 

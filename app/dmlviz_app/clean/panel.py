@@ -54,7 +54,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
             data=ReviewSheetProps(
                 run=run.id,
                 url=f"{ROUTES}/runs/{run.id}/cleaning",
-                items="own vectors" if has_own_vectors(run) else "training images",
+                items="own vectors" if has_own_vectors(run) else run.config.dataset_spec.said("training images"),
                 classes=list(short_names(DATASETS[run.config.dataset].classes)),
                 read_only=not services.person.may(CORRECT),
             ),

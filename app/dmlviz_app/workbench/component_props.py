@@ -113,9 +113,9 @@ def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
 
 def noun_props(run_view: RunView) -> Nouns:
     """Return the name of an item that is no test image, and whether the embeddings were imported."""
-    run = run_view.run
-    nouns: Nouns = {"noun": noun} if (noun := run.noun(run_view.pictures is not None)) else {}
-    if not DATASETS[run.config.dataset].trainable and not run.recorded:
+    spec = run_view.run.config.dataset_spec
+    nouns: Nouns = {} if spec.of_test_images else {"noun": spec.noun}
+    if not spec.trainable and not run_view.run.recorded:
         nouns["given"] = True
     return nouns
 

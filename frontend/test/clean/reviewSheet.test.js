@@ -8,6 +8,7 @@ import {
   kindsOf,
   looked,
   nextRow,
+  said,
 } from "../../src/clean/review_sheet/rows.ts";
 
 const row = (image, suggestion = null) => ({ kind: "suspect", image, label: 1, suggestion });
@@ -60,6 +61,15 @@ test("small classes whose labels were not compared are counted", () => {
   );
   assert.match(looked("suspect", { ...answer, part: 1 }), /^A first look at 1,200 of the training images;/);
   assert.equal(looked("outlier", { ...answer, uncompared: 3 }), looked("outlier", answer));
+});
+
+test("points of the plane are no images", () => {
+  const noun = "training point";
+  assert.equal(
+    said("Training images with the pixels of an image.", noun),
+    "Training points with the pixels of a point.",
+  );
+  assert.equal(kindsOf({ part: 2, noun }).length, 5);
 });
 
 test("of own vectors it says what they are, and there are no leaks", () => {

@@ -3,6 +3,7 @@ import { maxOf } from "../../lib/extent.ts";
 import { grouped } from "../../lib/format.ts";
 import { tileStyle } from "../../lib/sprites.ts";
 import type { ReviewAnswer } from "../../protocol.ts";
+import { said } from "./rows.ts";
 
 type Cell = NonNullable<ReviewAnswer["cells"]>[number];
 
@@ -24,7 +25,7 @@ export const regionsText = (cells: Cell[]): string =>
     .join(", ");
 
 /** A picture in each range that has images: the larger, the more they are. */
-export function DataMap({ cells, sheet }: Pick<ReviewAnswer, "sheet"> & { cells: Cell[] }) {
+export function DataMap({ cells, sheet, noun }: Pick<ReviewAnswer, "sheet" | "noun"> & { cells: Cell[] }) {
   const most = Math.log(1 + maxOf(cells.map(({ images }) => images)));
   const picture = ({ confidence, variability, images, tile }: Cell) => {
     const title =
@@ -40,7 +41,7 @@ export function DataMap({ cells, sheet }: Pick<ReviewAnswer, "sheet"> & { cells:
   };
   return (
     <figure class="data-map">
-      <div class="cells" role="img" aria-label={`Training images over the training: ${regionsText(cells)}`}>
+      <div class="cells" role="img" aria-label={said(`Training images over the training: ${regionsText(cells)}`, noun)}>
         {Object.keys(REGIONS).map((name) => (
           <>
             <span class={`region ${name}`} />
@@ -50,8 +51,11 @@ export function DataMap({ cells, sheet }: Pick<ReviewAnswer, "sheet"> & { cells:
         {cells.map(picture)}
       </div>
       <figcaption>
-        {regionsText(cells)}. Up: more of an image's neighbors had its label (confidence). To the right: that changed
-        more over the training (variability). Larger pictures stand for more images.
+        {said(
+          `${regionsText(cells)}. Up: more of an image's neighbors had its label (confidence). To the right: that ` +
+            "changed more over the training (variability). Larger pictures stand for more images.",
+          noun,
+        )}
       </figcaption>
     </figure>
   );

@@ -18,6 +18,7 @@ import {
   kindsOf,
   looked,
   nextRow,
+  said,
   type Kind,
 } from "./rows.ts";
 import { DataMap } from "./dataMap.tsx";
@@ -148,9 +149,11 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
           ))}
         </div>
         <p class="note" hidden={!all}>
-          {rows.length ? `${isOfVectors(answer) ? ofVectors : meaning} ${among}` : `None found among ${among}`}
+          {rows.length
+            ? `${isOfVectors(answer) ? ofVectors : said(meaning, answer.noun)} ${among}`
+            : `None found among ${among}`}
         </p>
-        {kind === "ambiguous" && !!answer.cells?.length && <DataMap cells={answer.cells} sheet={answer.sheet} />}
+        {kind === "ambiguous" && !!answer.cells?.length && <DataMap {...answer} cells={answer.cells} />}
         <p class="keys" hidden={!rows.length}>
           {Object.entries(KEYS).map(([key, does]) => (
             <span>
@@ -161,7 +164,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
         <ol
           class="rows"
           tabIndex={0}
-          aria-label="Images to review"
+          aria-label="What to review"
           hidden={!rows.length}
           ref={this.list}
           onKeyDown={this.onKey}
@@ -217,7 +220,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
       <span class="tile" title={title} role="img" aria-label={title} style={sheet && tileStyle(sheet, item, TILE_PX)} />
     );
     if (tile === null) return `${noun} ${image}`;
-    const others = second !== null && picture(second, `${kind === "leak" ? "test image" : noun} ${other}`);
+    const others = second !== null && picture(second, `${kind === "leak" ? said("test image", noun) : noun} ${other}`);
     return [picture(tile, `${noun} ${image}`), others];
   }
 

@@ -6,6 +6,12 @@ export type Kind = ReviewRow["kind"];
 
 const TRAINING_IMAGE = "training image";
 
+/** A text on images; where the training data are points of the plane, on points. */
+export const said = (text: string, noun = TRAINING_IMAGE): string =>
+  noun === "training point"
+    ? text.replace(/\ban image/g, "a point").replace(/([Ii])mage/g, (_, i) => (i === "I" ? "Point" : "point"))
+    : text;
+
 export const KINDS: { kind: Kind; title: string; meaning: string; ofVectors: string }[] = [
   {
     kind: "suspect",
@@ -41,7 +47,7 @@ export const KINDS: { kind: Kind; title: string; meaning: string; ofVectors: str
 ];
 
 /** True if own vectors were looked through, in place of training images. */
-export const isOfVectors = ({ noun = TRAINING_IMAGE }: Partial<ReviewAnswer>): boolean => noun !== TRAINING_IMAGE;
+export const isOfVectors = ({ noun = TRAINING_IMAGE }: Partial<ReviewAnswer>): boolean => !noun.startsWith("training ");
 
 /** What was found may be: in own vectors there are no leaks, since there are no test images. */
 export const kindsOf = (answer: Partial<ReviewAnswer>): typeof KINDS =>
@@ -53,10 +59,10 @@ export function looked(kind: Kind, answer: Partial<ReviewAnswer>): string {
   const right = recall < 1 ? ` At least ${Math.floor(100 * recall)}% of the neighbors found are the nearest.` : "";
   const at = steps.length ? ` of step ${grouped(steps.at(-1)!)}` : "";
   const embedded = isOfVectors(answer) ? `by their own vectors${at}` : `embedded by ${steps.length} nets of the run`;
-  const first = `A first look at ${grouped(images)} of the training images; the list of all of them follows.`;
+  const first = `A first look at ${grouped(images)} of the ${noun}s; the list of all of them follows.`;
   const all = part === 1 ? first : [`${counted(images, noun)}, ${embedded}.${right}`, ...notes].join(" ");
   if (kind !== "suspect" || !uncompared) return all;
-  const items = counted(uncompared, isOfVectors(answer) ? noun : "image");
+  const items = counted(uncompared, noun.replace("training ", ""));
   const few = uncompared === 1 ? `The label of ${items} was` : `The labels of ${items} were`;
   return `${all} ${few} not compared: a class of 1 or 2 has too few neighbors of its own.`;
 }
