@@ -100,13 +100,14 @@ def train(
         return race(
             config, losses, store, lambda: _load(config.dataset, data, console), root, console, retrain, _scores
         )
-    run = _existing_run(store, config)
+    run, said = _existing_run(store, config), config.dataset_spec.said
     busy = f"Another process is training this run: {store.folder / config.id}."
     if run is not None and not retrain:
         if run.state == "running":
             raise UserError(busy)
         console.print(
-            f"Already trained: {run.title} ({_scores(run.metrics)} on the test images). Use --retrain to train again.",
+            said(f"Already trained: {run.title} ({_scores(run.metrics)} on the test images). ")
+            + "Use --retrain to train again.",
             markup=False,
         )
         if title and title != run.title:
@@ -132,12 +133,12 @@ def train(
     if isinstance(last, Finished):
         verb = "Stopped after" if isinstance(last, Stopped) else "Finished"
         console.print(f"{verb} {counted(last.step, 'step')} in {last.seconds:.1f} s")
-        console.print(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images")
+        console.print(said(f"{_scores(last.metrics)} on {len(last.embeddings):,} test images"))
         if last.validation_metrics:
-            console.print(f"{_scores(last.validation_metrics)} on the validation images, held out of training")
+            console.print(said(f"{_scores(last.validation_metrics)} on the validation images, held out of training"))
         for group in dict.fromkeys(key.split("/")[0] for key in last.metrics if "/" in key):
             scores = _scores({key: last.metrics.get(f"{group}/{key}") for key in SCORES})
-            console.print(f"{scores} on the test images of {group} classes")
+            console.print(said(f"{scores} on the test images of {group} classes"))
     console.print(str(run.path))
     _settle(follower, console)
     if stop():
@@ -210,7 +211,7 @@ def _watch(events: Iterator[Event], config: TrainConfig, console: Console) -> Ev
                 said.add(alarm.name)
             match event:
                 case Started():
-                    console.print(_image_counts(event))
+                    console.print(config.dataset_spec.said(_image_counts(event)))
                     if event.device == "cpu" and (cost := cost_note(config)):
                         console.print(cost)
                     images = "validation" if event.validation_images else "test"

@@ -263,8 +263,8 @@ RULES = (
     Rule(
         lambda s: "hue" in s.augmentation and s.dataset_spec.channels == 1,
         lambda s: (
-            f"The images of {s.dataset_spec.title} are gray and have no hue; got the augmentation hue = "
-            f"{s.augmentation['hue']:g}: leave it out, or use jitter for brightness and contrast."
+            f"The {s.dataset_spec.noun}s of {s.dataset_spec.title} are gray and have no hue; got the augmentation hue "
+            f"= {s.augmentation['hue']:g}: leave it out, or use jitter for brightness and contrast."
         ),
         gives_way=("views", "augmentation"),
         to=("dataset",),

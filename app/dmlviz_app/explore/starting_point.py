@@ -12,6 +12,7 @@ from dmlviz.catalog.recipes import RECIPES
 from dmlviz.config import TrainConfig
 from dmlviz.config.fields import words_of
 from dmlviz.config.race import left_out, racer, usual_losses
+from dmlviz.config.rules import give_way
 from dmlviz.errors import UserError
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz_app.forms.parameters import bound_widget
@@ -92,7 +93,7 @@ def use(ui: UIState, services: Services, base: str) -> None:
 
 def _config(base: str, services: Services, dataset: str) -> TrainConfig:
     if base in RECIPES:
-        return TrainConfig(**RECIPES[base].fields(dataset))
+        return TrainConfig(**give_way(RECIPES[base].fields(dataset), {"dataset"}, TrainConfig.unchecked))
     return services.runs.get(base).config
 
 
