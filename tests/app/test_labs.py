@@ -3,9 +3,11 @@
 import base64
 import io
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from dmlviz_app.labs import own_gallery
 from dmlviz_app.labs import state as labs
 from dmlviz_app.labs.files import has_planes, lab_planes, plane_sheet
 from dmlviz_app.labs.pair_game import KEPT, SHOWN, PairGame, threshold_props
@@ -20,15 +22,23 @@ from dmlviz.data.made.patches import PATCH, PLACES, make_scene_pair
 from dmlviz.data.made.pixels import affine_matrices, sample
 from dmlviz.data.made.town import TILES, build_town
 from dmlviz.errors import UserError
+from dmlviz.labs.drawing import draw
+from dmlviz.labs.few_shot import EMBEDDED
 from dmlviz.labs.kept_arrays import both_parts, some_test_images
 from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.margins import MARGINS, SEEN_CLASSES
 from dmlviz.labs.printed import printed
+from dmlviz.labs.reality_check.claims import claim
+from dmlviz.labs.reality_check.plan import CONTRASTIVE
 from dmlviz.labs.registry import LABS
+from dmlviz.labs.reid import size_rows
+from dmlviz.labs.statistics import t_interval
+from dmlviz.metrics.few_shot import episode_accuracies
 from dmlviz.storage.arrays import read_arrays
 from dmlviz.studies.study import Study, create_study, study_id
 from dmlviz.studies.trial import TrialResult
+from tests.app.pages import open_page, run, without_terms
 
 
 @pytest.mark.parametrize(
@@ -244,6 +254,75 @@ def test_without_points_or_pictures_there_is_a_sentence(tmp_path: Path) -> None:
     other: Study = create_study(tmp_path / "other", "scale", "quick", "digits")
     with pytest.raises(UserError, match="has no maps"):
         plane_sheet(other, tmp_path)
+
+
+def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(here, write, monkeypatch):
+    config, trained, key = own_gallery.net_config("digits"), [], own_gallery.KEY
+    monkeypatch.setattr(type(here.jobs), "train", lambda _, config: trained.append(config))
+    test = open_page("labs", lab="gallery", guess="1")
+    test.button(key=f"{key}.train").click().run()
+    assert trained == [config]
+    write(here.runs, config)
+    drawing = {"side": 56, "strokes": 1, "ink": base64.b64encode(np.eye(56, dtype=np.uint8) * 255).decode()}
+    monkeypatch.setattr(own_gallery, "mount", lambda *_, **__: SimpleNamespace(drawing=drawing))
+    embedded = SimpleNamespace(embedding=np.full(config.embedding_dim, 9, np.float32))
+    monkeypatch.setattr(own_gallery.query, "query", lambda *_: embedded)
+
+    assert "**7** (" not in words(run(test))
+    test.button(key=f"{key}.test.7").click()
+    assert "**7** (3)" in words(run(test))
+    test.text_input(key=f"{key}.name").set_value("my sign")
+    assert "This is **unknown**" in words(run(test))
+    test.button(key=f"{key}.add").click()
+    assert "This is **my sign**: the nearest, my sign, is 0.00 away" in words(run(test))
+    assert "**my sign** (1)" in words(test)
+    test.button(key=f"{key}.remove.my sign").click()
+    assert "my sign" not in words(run(test))
+
+
+def words(test):
+    return without_terms(" ".join(element.value for element in [*test.markdown, *test.caption]))
+
+
+def test_a_loss_beats_itself_by_tricks_once_it_is_guessed_about(here):
+    results = ready_made("reality-check").results()
+    test = open_page("labs", lab="reality-check")
+    assert "Guess first: the figure is covered until then." in words(test)
+    assert "Be the author" not in words(test), "it gives the answer away"
+    test.button(key="lab.guess.1").click()
+    assert "No trick in use." in words(run(test))
+    test.selectbox(key="lab.tricks.favorite").set_value(CONTRASTIVE.key)
+    assert "“Contrastive is as good as the contrastive loss.”" in words(run(test))
+    test.toggle(key="lab.tricks.untuned").set_value(True)
+    assert "1 trick in use" in words(run(test))
+    test.toggle(key="lab.tricks.four_nets").set_value(True)
+    gain = claim(results, CONTRASTIVE, {"untuned", "four_nets"}).gain
+    assert gain > 10
+    assert f"“Contrastive is {gain:.0f} % better than the contrastive loss.”" in words(run(test))
+    assert test.toggle(key="lab.tricks.best_step").disabled
+
+
+def test_episodes_follow_each_other_and_the_interval_shrinks(here):
+    test = open_page("labs", lab="few-shot", guess=1)
+    assert "One episode has no interval." in words(test)
+    test.button(key="lab.episodes.more.1").click()
+    assert "All 2 so far: " in words(run(test))
+    test.button(key="lab.episodes.more.50").click()
+    kept = read_arrays(ready_made("few-shot").path / "trials" / "prototypical_60-seed_0" / EMBEDDED)
+    mean, low, _ = t_interval(episode_accuracies(kept["embeddings"], kept["labels"], 5, 1, 5, 52).tolist())
+    assert f"All 52 so far: **{mean:.1%}**, 95 % t-interval over the episodes {low:.1%}" in words(run(test))
+
+
+def test_a_larger_gallery_is_harder(here):
+    results, test = ready_made("reid").results(), open_page("labs", lab="reid", guess=1)
+    for size in (751, 11, 10):
+        test.slider(key="lab.gallery_size.slider").set_value(size)
+        best = max(row.y for row in size_rows(results, size) if row.series == "rank-1")
+        assert f"finds {best:.1%} at rank 1" in words(run(test))
+    assert "20 queries of camera 0 among the 60 pictures of 10 identities on the other cameras" in words(test)
+    table = next(figure for figure in LABS["reid"].figures if figure.name == "table")
+    drawn = draw(table, [row for row in LABS["reid"].rows(results) if row.figure == "table"])
+    assert drawn.to_json().count('"0.001*"') == 5, "batch hard in free space collapsed with every margin"
 
 
 SAME = np.repeat([True, False], 30)

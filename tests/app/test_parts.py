@@ -21,6 +21,7 @@ from dmlviz import plugins
 from dmlviz.catalog.losses import LOSSES
 from dmlviz.runs.store import Runs, bundled_runs
 from dmlviz.storage.run_schema.events import RunEvent
+from dmlviz.workers import questions
 from tests.app import pages
 from tests.app.pages import open_page, without_terms
 
@@ -214,7 +215,12 @@ def test_learn_has_a_page_for_the_plug_in_loss(here, plugged):
         assert text in said
 
 
-def test_it_can_be_chosen_in_the_force_playground(plugged):
+def test_it_is_drawn_and_can_be_chosen_in_the_force_playground(client, here, plugged, monkeypatch):
+    monkeypatch.setattr(here.scheduler.inference_worker, "call", lambda question: questions.answer(question, None))
+    triangle = {"points": [[-0.4, -0.3], [0.5, 0.3], [0.2, -0.5]], "labels": [0, 0, 1]}
+    bodies = {"curve": {}, "forces": triangle, "ground": triangle | {"index": 1, "places": [[0.0, 0.0]]}}
+    for picture, body in bodies.items():
+        assert client.post(f"/dmlviz/losses/margin_ratio/{picture}.json", json=body).status_code == 200
     info = to_json(plugged)
     assert (info["name"], info["needs_classes"]) == ("margin_ratio", False)
     assert [parameter["name"] for parameter in info["parameters"]] == ["ratio", "distance", "reduction"]

@@ -146,14 +146,6 @@ class Person:
         self.page.goto(f"{self.url}/labs?lab={name}&guess=1{query}")
         self.sees_answer(name)
 
-    def guess(self, name: str) -> None:
-        """Guess in a lab, and see its ready-made figure, which is covered until then."""
-        page, guess = self.page, LABS[name].guess
-        expect(page.get_by_text(guess.question)).to_be_visible()
-        expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
-        page.get_by_role("button", name=guess.options[0], exact=True).click()
-        self.sees_answer(name)
-
     def sees_answer(self, name: str) -> None:
         page, lab = self.page, LABS[name]
         expect(page.get_by_role("heading", name=lab.title, exact=True)).to_be_visible()

@@ -10,17 +10,8 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from dmlviz.data import available_datasets
-from dmlviz.labs.few_shot import EMBEDDED
-from dmlviz.labs.gallery import NEWCOMERS
 from dmlviz.labs.lab_study import ready_made
-from dmlviz.labs.reality_check.claims import claim
-from dmlviz.labs.reality_check.plan import CONTRASTIVE
 from dmlviz.labs.registry import LABS
-from dmlviz.labs.reid import size_rows
-from dmlviz.labs.statistics import t_interval
-from dmlviz.metrics.few_shot import episode_accuracies
-from dmlviz.runs.store import Runs
-from dmlviz.storage.arrays import read_arrays
 from tests.browser.accessibility import accessibility_violations
 from tests.browser.person import drag
 from tests.waiting import until
@@ -62,31 +53,13 @@ def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
     expect(page.get_by_text("Pair 1 of 10")).to_be_visible()
 
 
-def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(streamlit_server, visit, runs):
-    """`streamlit run`, as a host starts it that knows Streamlit only, serves labs, training, map and neighbors."""
+def test_streamlit_run_as_a_host_starts_it_that_knows_nothing_else_serves_everything(streamlit_server, visit):
+    """Labs, training, map, neighbors, and a sentence when it has gone."""
     person = visit(at=streamlit_server)
     page = person.page
     person.open_lab("gallery")
-    page.get_by_role("button", name="Train it").click()
-    expect(page.get_by_text("In the gallery", exact=True)).to_be_visible()
-    expect(page.get_by_text("7 (3)")).to_have_count(0)
-    page.get_by_role("button", name="Add three test pictures of 7").click()
-    expect(page.get_by_text("7 (3)")).to_be_visible()
-
-    drag(page.locator("canvas").last, (0.3, 0.2), (0.7, 0.2), (0.45, 0.85))
-    answer = page.get_by_text("the nearest, ")
-    expect(answer).to_be_visible()
-    page.get_by_label("Name", exact=True).fill("my sign")
-    page.get_by_label("Name", exact=True).press("Enter")
-    page.get_by_role("button", name="Add this drawing").click()
-    expect(page.get_by_text("my sign (1)")).to_be_visible()
-    expect(answer).to_contain_text("This is my sign: the nearest, my sign, is 0.00 away")
-    page.locator("[class*=st-key-lab-own_gallery-of-my-sign]").get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("my sign (1)")).to_have_count(0)
-    expect(answer).not_to_contain_text("my sign")
-
-    run = next(run for run in Runs(runs).list() if run.config.held_out_classes == NEWCOMERS)
-    person.open(f"?run={run.id}")
+    person.train("dataset=digits&net=mlp&steps=1&seed=9")
+    person.map_has("state", "finished")
     page.mouse.click(*person.place_of(10))
     expect(page.locator(".inspector button.row")).to_have_count(10)
     until(lambda: person.score("precision_at_1") != "–")
@@ -178,57 +151,6 @@ def test_a_drawing_finds_photographs_and_lies_on_the_map(person):
     expect(search.locator(".nearest li")).to_have_count(13)
 
 
-def test_a_loss_beats_itself_by_tricks(person):
-    page, results = person.page, ready_made("reality-check").results()
-    page.goto(f"{person.url}/labs?lab=reality-check")
-    expect(page.get_by_text("Guess first: the figure is covered until then.")).to_be_visible()
-    expect(page.get_by_text("Be the author")).to_have_count(0)  # it gives the answer away
-    person.guess("reality-check")
-    expect(page.get_by_text("No trick in use.")).to_be_visible()
-    person.pick("Your favorite loss", "Contrastive (2006)")
-    expect(page.get_by_role("heading", name="“Contrastive is as good as the contrastive loss.”")).to_be_visible()
-    page.get_by_text("Leave it at its recommended settings").click()
-    expect(page.get_by_text("1 trick in use")).to_be_visible()
-    page.get_by_text("Put its four nets side by side").click()
-    gain = claim(results, CONTRASTIVE, {"untuned", "four_nets"}).gain
-    assert gain > 10
-    words = f"“Contrastive is {gain:.0f} % better than the contrastive loss.”"
-    expect(page.get_by_role("heading", name=words)).to_be_visible()
-    expect(page.get_by_role("switch", name="Take the best step of the test curve")).to_be_disabled()
-
-
-def test_episodes_follow_each_other_and_the_interval_shrinks(person):
-    page = person.page
-    person.open_lab("few-shot")
-    expect(page.get_by_text("One episode has no interval.")).to_be_visible()
-    panel = page.locator(".st-key-lab-episodes-map")
-    # Three kinds of marks for each way, and lines: all of them to the right prototype.
-    expect(panel.locator(".scatterlayer .trace")).to_have_count(3 * 5 + 1)
-    page.get_by_role("button", name="Next episode").click()
-    expect(page.get_by_text("All 2 so far: ")).to_be_visible()
-    page.get_by_role("button", name="50 more").click()
-    kept = read_arrays(ready_made("few-shot").path / "trials" / "prototypical_60-seed_0" / EMBEDDED)
-    mean, low, _ = t_interval(episode_accuracies(kept["embeddings"], kept["labels"], 5, 1, 5, 52).tolist())
-    expect(page.get_by_text(f"All 52 so far: {mean:.1%}, 95 % t-interval over the episodes {low:.1%}")).to_be_visible()
-
-
-def test_a_larger_gallery_is_harder_and_a_cell_shows_its_queries(person):
-    page, results = person.page, ready_made("reid").results()
-    person.open_lab("reid", "&figure=table")
-    cells = page.locator(".st-key-lab-open .main-svg text")
-    expect(cells.filter(has_text="0.001*")).to_have_count(5)  # batch hard in free space collapsed with every margin
-    best = {size: max(row.y for row in size_rows(results, size) if row.series == "rank-1") for size in (10, 11, 751)}
-    words = page.get_by_text("The best here, ")
-    expect(words).to_contain_text(f"finds {best[751]:.1%} at rank 1")
-    page.get_by_role("slider", name="Identities in the gallery").press("Home")
-    expect(words).to_contain_text("20 queries of camera 0 among the 60 pictures of 10 identities on the other cameras")
-    expect(words).to_contain_text(f"finds {best[10]:.1%} at rank 1")
-    page.get_by_role("slider", name="Identities in the gallery").press("ArrowRight")
-    expect(words).to_contain_text(f"finds {best[11]:.1%} at rank 1")
-    page.locator(".st-key-lab-open .scatterlayer .point").last.click(force=True)
-    expect(page.get_by_role("combobox", name="Pictures behind a point")).to_have_value("lifted, one positive · 1.0")
-
-
 def test_a_lab_is_found_run_to_its_figure_and_kept(person):
     page = person.page
     page.goto(f"{person.url}/labs")
@@ -314,3 +236,6 @@ def test_the_towers_of_the_chosen_net_are_drawn(visit):
     view.get_by_label("Compared by").select_option("pixels")
     expect(towers).to_be_hidden()
     expect(page.get_by_text("MNIST → Fashion-MNIST").first).to_be_visible()
+
+    page.locator(".st-key-lab-open .scatterlayer .point").last.click(force=True)  # a cell shows its pictures
+    expect(page.get_by_role("combobox", name="Pictures behind a point")).not_to_have_value("")

@@ -97,31 +97,6 @@ def test_a_symptom_is_looked_up_a_word_explained_and_the_remedy_opened(person):
     expect(page.get_by_role("button", name="Train", exact=True)).to_be_enabled(timeout=SLOW)
 
 
-def test_a_lesson_hides_the_settings_and_answers_only_after_the_guess(person):
-    person.page.goto(f"{person.url}/?lesson=one-neighbor-or-all&dataset=digits")
-    panel = person.page.locator(".st-key-lesson")
-    expect(panel).to_contain_text("trained for a single step")
-    expect(person.map).to_have_count(0)
-    expect(person.page.get_by_role("button", name="Train", exact=True)).to_have_count(0)
-    expect(person.page.get_by_label("Loss", exact=True)).to_have_count(0)
-    commit = panel.get_by_role("button", name="Commit and train")
-    expect(commit).to_be_disabled()
-    panel.get_by_text("About 0.4", exact=True).click()
-    commit.click()
-    person.map_has("state", "finished")
-    expect(panel).to_contain_text("You guessed: About 0.4. The run says: Above 0.75.")
-    expect(panel.locator("td").nth(2)).to_have_text(re.compile(r"\d"))
-    cells = panel.locator("td").all_inner_texts()
-    assert float(cells[1]) > 0.75 > float(cells[2])
-    person.page.reload()
-    expect(panel).to_contain_text("The run says: Above 0.75.")
-    person.press("Next: After 300 steps")
-    expect(panel).to_contain_text("task 2 of 2")
-    expect(panel).not_to_contain_text("You guessed")
-    person.press("Exit lesson")
-    expect(person.page.get_by_role("button", name="Train", exact=True)).to_be_visible()
-
-
 def test_a_ranking_is_changed_and_a_point_of_a_space_is_dragged(person):
     page = person.page
     page.goto(f"{person.url}/learn?metric=map_at_r")

@@ -9,8 +9,6 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from tests.waiting import until
-
 pytestmark = pytest.mark.browser
 
 
@@ -48,7 +46,7 @@ def train(person):
     return run
 
 
-def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, runs):
+def test_a_plug_in_loss_is_chosen_trains_and_shows_what_it_sees(person, runs):
     person.open("?dataset=digits&net=mlp&steps=20&num_snapshots=5")
     page = person.page
     choose(person, "Loss", "Margin ratio · plug-ins", "loss=margin_ratio")
@@ -61,12 +59,6 @@ def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, 
     assert (config["loss"], config["loss_params"]["ratio"]) == ("margin_ratio", 0.4)
     expect(page.locator("[data-score=precision_at_1] .value")).to_have_text(re.compile(r"0\.[89]"))
 
-    person.press("Export")  # how such a page opens alone: test_export_and_upload.py
-    with page.expect_download() as download:
-        page.locator(".export").get_by_role("link", name="Page to pass on").click()
-    assert "Margin ratio (ratio 0.4)" in download.value.path().read_text()
-    person.press("Export")
-
     page.locator(".lossview .bar").get_by_role("button", name="What the loss sees").click()
     batch = page.locator(".lossview .batch")
     expect(batch.locator(".sentence")).to_contain_text(re.compile(r"longest is 0\.0*[1-9]"))
@@ -74,24 +66,8 @@ def test_a_plug_in_loss_trains_has_its_page_and_is_in_the_exported_page(person, 
     expect(batch.locator(".formulas")).to_contain_text("ρ")
     assert drawn(batch.locator("canvas").first), "no point of the batch is drawn"
 
-    page.get_by_role("link", name="Learn", exact=True).click()
-    search = page.get_by_placeholder(re.compile("Search"))
-    search.fill("Margin ratio")
-    search.press("Enter")
-    page.get_by_role("link", name=re.compile("^Margin ratio")).click()
-    expect(page).to_have_url(re.compile(r"/learn\?loss=margin_ratio$"))
-    plot, plane = page.locator(".lossplot"), page.locator(".force-playground")
-    # Positive and negative at 0.8 of the anchor: half of [0.8 − 0.5 · 0.8]₊, the other anchor's term being 0.
-    expect(plot).to_contain_text(re.compile(r"positive moves\s*0\.2 slope 0\.5"))
-    expect(plane).to_have_attribute("data-ready", "true")
-    reading = plane.locator(".reading").inner_text()
-    assert "all of its terms active" in reading
-    plane.get_by_role("button", name=re.compile("^Positive at")).press("Shift+ArrowLeft")
-    expect(plane.locator(".reading")).not_to_have_text(reading, use_inner_text=True)
-    until(lambda: drawn(plane.locator("canvas")), what="the ground is not shaded")
 
-
-def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person, runs):
+def test_plug_ins_of_the_other_kinds_are_trained_with_and_drawn(person, runs):
     person.open("?loss=triplet&steps=20&num_snapshots=5&sampler=with_replacement&batch_size=32")
     page = person.page
     choose(person, "Data", "Stripes", "dataset=stripes")
@@ -109,14 +85,6 @@ def test_plug_ins_of_the_other_kinds_are_trained_with_drawn_and_explained(person
     person.map_has("state", "finished")
     person.map_has("points", "20")
     expect(page.locator(".map")).to_contain_text("Points that lie together here may be far apart")
-
-    for query, name in (
-        ("metric=median_norm", "Median length"),
-        ("sampler=with_replacement", "With replacement"),
-        ("projection=random_plane", "Random plane"),
-    ):
-        page.goto(f"{person.url}/learn?{query}")
-        expect(page.get_by_role("heading", name=name)).to_be_visible()
 
 
 def test_a_feature_in_a_package_brings_a_page_a_route_work_and_a_command(package, person, digits_run):
