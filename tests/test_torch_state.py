@@ -21,7 +21,7 @@ GENERATOR = torch.Generator().manual_seed(0)
 X, Y = torch.randn(24, 8, generator=GENERATOR), torch.arange(24) % 6
 IMAGES = torch.rand(2, 3, 32, 32, generator=GENERATOR)
 POINTS = np.random.default_rng(0).normal(size=(60, 6)) + 9 * (np.arange(60) % 3)[:, None]
-CONFIG = {"dataset": "digits", "steps": 3, "num_snapshots": 1, "max_train_images": 200, "eval_subset_size": 60}
+CONFIG = {"dataset": "digits", "net": "mlp", "steps": 3, "num_snapshots": 1, "max_train_images": 200}
 
 
 def _state() -> tuple[object, ...]:

@@ -91,12 +91,13 @@ def serve() -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture(scope="session")
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """All plug-ins of docs/EXTENDING.md, the loss in its own file, and a lab whose trials are quick."""
+    """All plug-ins of docs/EXTENDING.md, the loss in its own file, a lab of quick trials, and a sampler that rests."""
     loss = ROOT / "examples" / "margin_ratio_loss.py"
     shown = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "EXTENDING.md").read_text(), re.DOTALL)
     others = tmp_path_factory.mktemp("plugins") / "shown_in_contributing.py"
     others.write_text("\n".join(shown))
-    return [loss, others, ROOT / "tests" / "studies" / "counting_lab.py"]
+    ours = (ROOT / "tests" / "studies" / "counting_lab.py", Path(__file__).parent / "unhurried_sampler.py")
+    return [loss, others, *ours]
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """A class: a teacher at a projector, a student at a laptop, one on a phone; each with a browser of their own."""
 
-import csv
-import io
 import re
 
 import pytest
@@ -121,13 +119,6 @@ def test_a_class_guesses_sees_the_answer_follows_its_teacher_and_hands_in(come, 
     map_has(ada, step=step)
     press(ada, "Follow the teacher")
     map_has(ada, step=later)
-
-    table = teacher.evaluate(f"fetch('dmlviz/classrooms/{code}/class.csv').then((answer) => answer.text())")
-    rows = [(row["nickname"], row["guess"], row["correct"]) for row in csv.DictReader(io.StringIO(table))]
-    assert rows == [("Ada", "About 0.4", "False"), ("Bob", "Above 0.75", "True")]
-    race = teacher.evaluate(f"fetch('dmlviz/classrooms/{code}/race.json').then((answer) => answer.json())")
-    assert [one["run"] for one in race["racers"]] == [run.id], "its answer was shown"
-    assert ada.evaluate(f"fetch('dmlviz/classrooms/{code}/class.csv').then((answer) => answer.status)") == 404
 
     teacher.get_by_role("link", name="Class", exact=True).click()
     expect(board.locator(".race tbody tr")).to_have_count(1)

@@ -170,8 +170,8 @@ def test_on_a_phone_the_sidebar_closes_when_a_training_begins(visit):
 def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keeps_its_layouts(visit):
     """Live, scrubbed and at the end; on the live view, and on a map that follows the training."""
     person = visit(1280, 1600)
-    page, steps = person.page, 20_000
-    person.train(f"dataset=digits&net=mlp&loss=triplet&miner=semihard_nearest&steps={steps}&num_snapshots=60")
+    page, steps, loss = person.page, 40_000, "loss=triplet&miner=semihard_nearest&sampler=unhurried"
+    person.train(f"dataset=digits&net=mlp&{loss}&steps={steps}&num_snapshots=250")
     page.goto(page.url + "&pin=34")
     page.get_by_role("button", name="By class", exact=True).click()
     for drawer in ("What the loss sees", "Distance distribution"):

@@ -457,3 +457,6 @@ def test_the_runs_page_shows_whose_a_run_is(ada, bob, people, adas_run, shared):
     assert card(ada) is not None
     with pytest.raises(UserError, match="a member, and may not make runs and data public"):
         ada.here.runs.share(adas_run, "public")
+    people["teacher"].here.runs.hold(adas_run)
+    people["teacher"].here.runs.share(adas_run, "public")
+    assert card(people["guest"])["sharing"]["group"] == "public"
