@@ -384,12 +384,11 @@ def _is_nothing_or_whole(column: "pyarrow.ChunkedArray") -> bool:
 def _recurring_text(table: "pyarrow.Table", columns: list[str]) -> str | None:
     """Return the only column of texts that can be classes: of words that recur, no dates; truth values if need be."""
     values = {one: set(table[one].unique().to_pylist()) - {None, ""} for one in columns if is_text(table[one])}
-    words = {column: found for column, found in values.items() if found and not all(map(is_date, found))}
+    most = max(1, table.num_rows // 2)
+    words = {one: found for one, found in values.items() if 0 < len(found) <= most and not all(map(is_date, found))}
     several = [one for one, found in words.items() if len(found) > 1 and not {*map(str.lower, found)} <= TRUTH]
     texts = several or list(words)
-    if len(texts) != 1 or len(words[texts[0]]) > max(1, table.num_rows // 2):
-        return None
-    return texts[0]
+    return texts[0] if len(texts) == 1 else None
 
 
 def _arrow(path: Path) -> "pyarrow.Table":

@@ -28,7 +28,7 @@ MORE = {
     "price": np.linspace(1, 9, N),
     "shop": [("Oslo", "Lima", None)[i % 3] for i in range(N)],
     "stars": np.arange(N) % 5,
-    "title": [f"thing {i}" for i in range(N)],
+    "title": [f"thing {i % 9}" for i in range(N)],
 }
 
 
@@ -70,6 +70,12 @@ def test_a_column_of_lists_is_the_vector_and_labels_are_optional(tmp_path):
     assert not imported.labeled
     assert imported.columns is not None
     assert "price" in imported.columns.column_names
+
+
+def test_the_only_words_that_recur_are_labels_whatever_other_words_there_are(tmp_path):
+    notes = [f"note {i}" for i in range(N)]
+    imported = read(write(tmp_path, {"vector": VECTORS.tolist(), "note": notes, "Shop (€)": MORE["shop"]}))
+    assert imported.classes == ("Lima", "Oslo", "no label")
 
 
 def test_coordinates_that_are_given_are_chosen_by_name(tmp_path):
