@@ -25,10 +25,10 @@ def show(
     """Show a map in a notebook: of embeddings, of a run, or of a training while it goes on.
 
     Args:
-        thing: Embeddings (n × d), PyTorch or NumPy; or a run; or what `dmlviz.train` returns, which is then trained in
-            the background and kept as a run.
-        labels: Class of each embedding (n), of any type; missing ones (None, NaN, NA) are gray. None for a map
-            without classes. Only with embeddings.
+        thing: Embeddings (n × d), PyTorch or NumPy; a table, as for `dmlviz.add_data`; a run; or what `dmlviz.train`
+            returns, which is then trained in the background and kept as a run.
+        labels: Class of each embedding (n), of any type; missing ones (None, NaN, NA) are gray beside others.
+            None for a map without classes. Only with embeddings.
         images: The images (n), as `dmlviz.record` takes them. Only with embeddings.
         classes: Class names, by label. Only with embeddings.
         projection: The map of a run or training: "pca", "tsne", "umap", "pacmap", "localmap" or a

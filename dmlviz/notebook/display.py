@@ -11,6 +11,8 @@ import numpy as np
 from dmlviz.config import ProjectionConfig
 from dmlviz.data import load
 from dmlviz.data.class_names import UNLABELED, class_ids
+from dmlviz.data.embedding_file import LabeledEmbeddings
+from dmlviz.data.import_path import import_table
 from dmlviz.data.sprite_sheet import encode_sheet, sheet_count, tile_side
 from dmlviz.errors import UserError
 from dmlviz.export.contents import RunExport, SpriteSheets
@@ -21,6 +23,7 @@ from dmlviz.ops.labels import is_missing
 from dmlviz.recording.inputs import read_embeddings, read_labels, recorded_dataset, to_numpy
 from dmlviz.recording.pictures import to_pictures
 from dmlviz.recording.run_writer import RunPlan, RunWriter
+from dmlviz.runs.add_data import to_arrow
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.runs.training_run import train_and_record
@@ -112,6 +115,13 @@ def _contents(run: Run, sheets: SpriteSheets | None, follower: Follower | None) 
 def _show_embeddings(
     embeddings: Any, labels: Any, images: Any, classes: Sequence[Any] | None, height: int
 ) -> MapWidget:
+    if hasattr(embeddings, "columns") and to_numpy(embeddings).dtype.kind not in "fiub":  # a table with words
+        table, notes = to_arrow(embeddings)
+        read = import_table(table, Path(), "the table", title="", notes=notes)
+        if not isinstance(read, LabeledEmbeddings):
+            raise UserError("dmlviz.show takes a table with vectors; got one of pictures: add it with dmlviz.add_data.")
+        labels = np.array(read.classes, object)[read.labels] if labels is None else labels
+        embeddings, images = read.embeddings, read.images if images is None else images
     shape = np.shape(to_numpy(embeddings))
     if len(shape) != 2:
         got = f"an array of shape {shape}" if shape else type(embeddings).__name__

@@ -70,6 +70,12 @@ def test_embeddings_are_shown_with_their_neighbors_and_images():
     assert (contents["noun"], bare["noun"]) == ("image", "row")
 
 
+def test_a_table_is_read_as_data_are_that_are_added():
+    frame = pd.DataFrame(vectors()).assign(animal=["cat", "dog", None, "cat"] * 10)
+    contents = dmlviz.show(frame).contents
+    assert (contents["n"], contents["classes"]) == (40, ["cat", "dog", "no label"])
+
+
 def test_labels_are_optional():
     contents = dmlviz.show(vectors()).contents
     assert (contents["n"], contents["classes"], contents["noun"]) == (40, ["no label"], "row")
