@@ -95,7 +95,7 @@ def threshold_of(embeddings: np.ndarray, labels: np.ndarray, basis: str, false_a
     if not accepted:
         raise UserError(
             f"A false-accept rate of {false_accept_rate:.3g} is less than one of the {m:,} pairs of different classes "
-            f"that {basis} make: choose {1 / max(m, 1):.2g} or more, or hold more images out of training."
+            f"that {basis} make: {1 / max(m, 1):.2g} or more has a threshold; else hold more images out of training."
         )
     others = distances[order]
     value = float(others[accepted - 1])
@@ -105,7 +105,7 @@ def threshold_of(embeddings: np.ndarray, labels: np.ndarray, basis: str, false_a
             share = float((others == value).mean())
             raise UserError(
                 f"No threshold keeps to a false-accept rate of {false_accept_rate:.3g}: {share:.0%} of the pairs of "
-                f"different classes are {value:.3g} apart, and none is nearer. Choose a larger rate or another run."
+                f"different classes are {value:.3g} apart, and none is nearer. Another run or rate may have one."
             )
         value = float(nearer[-1])
     kept = order[:: max(1, m // _MAX_DRAWN)]

@@ -540,6 +540,15 @@ def test_why_a_map_cannot_be_drawn_stands_on_the_map_and_goes_when_another_is_ch
     assert page.data("map")["notices"] == []
 
 
+def test_an_address_may_name_a_map_by_its_id(here, imported):
+    drawn = here.runs.create_projection(imported, ProjectionConfig(method="pca", seed=7))
+    for view, query in ((drawn.id, {"view": "pca", "map.seed": "7"}), ("0" * 16, {})):
+        ui = UIState.from_query({"run": imported.id, "view": view})
+        resolve_view(ui, here)
+        assert ui.to_query() == {"run": imported.id} | query
+    assert ui.messages.take("map.view") == [f"Run {imported.id} has no projection '0000000000000000'."]
+
+
 @pytest.fixture
 def recorded(here, no_first_map):
     """A run of one step of another program."""

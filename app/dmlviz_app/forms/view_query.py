@@ -187,6 +187,14 @@ def _lessons(state: Any) -> dict[str, str]:
     return {name: lesson.title for name, lesson in LESSONS.items()}
 
 
+def _view(text: str, state: Any) -> str:
+    return text if is_run_id(text) else str(MAP.read(text, state))
+
+
+def _set_view(state: Any, value: str) -> None:
+    setattr(state, "map_id" if is_run_id(value) else "view", value)
+
+
 _RECIPE = choice("recipe", lambda state: {name: recipe.title for name, recipe in RECIPES.items()})
 MAP = choice("map", _views)
 
@@ -201,7 +209,7 @@ ADDRESS = Address(
     Param("run", run_type("The address names a run that cannot exist; showing the ready-made one.")),
     Param("from", Type(_base), "", field="base", place="start"),
     Param("more", FLAG, False),
-    Param("view", MAP, LIVE, place="map.view"),
+    Param("view", Type(_view), LIVE, place="map.view", get=lambda state: state.view, set=_set_view),
     *map(_projection_field, PROJECTION_FIELDS),
     Param(
         "subset",

@@ -31,6 +31,7 @@ class UIState(TrainingDraft, UrlState):
     Attributes:
         run: Id of the run; None for the one that comes with the program.
         view: "live", or the name of a projection.
+        map_id: The ID of a projection by which the address names the view, until it is looked up.
         previous_view: The view before this one, to which `restore_view` returns.
         subset: The test images that alone are projected; None for all. The live view shows all.
         whole_view: The view of all test images, to which `show_whole` returns.
@@ -50,6 +51,7 @@ class UIState(TrainingDraft, UrlState):
 
     run: str | None = None
     view: str = LIVE
+    map_id: str = ""
     previous_view: str = LIVE
     subset: Selection | None = None
     whole_view: str = LIVE

@@ -146,6 +146,12 @@ def resolve_view(ui: UIState, services: Services) -> RunView | None:
     if ui.subset is not None and ui.subset.dataset != run.config.dataset:
         ui.messages.say("map", "The selected images are of another data set; showing all images.")
         ui.subset = None
+    if ui.map_id:
+        try:
+            ui.show_projection(run.projection(ui.map_id).config, run.config.dataset)
+        except UserError as error:
+            ui.messages.say("map.view", error)
+        ui.map_id = ""
     if ui.opened != run.id:
         ui.opened = run.id
         _open_on_umap(ui, run_view, services)

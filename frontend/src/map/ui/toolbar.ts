@@ -108,7 +108,7 @@ export class Toolbar {
     tools.whole.hidden = !subset;
     tools.pictures.hidden = !sprites || model.noun === "point";
     // A page without a server and what another program has embedded have no net to ask; in space, a click is no place.
-    tools.images.hidden = !data.events_url || data.given === true;
+    tools.images.hidden = !data.events_url || ![undefined, "point"].includes(data.noun);
     tools.here.hidden = tools.images.hidden || solid;
     updateAttribute(tools.undo, "aria-disabled", !canUndo);
     updateAttribute(tools.redo, "aria-disabled", !canRedo);
