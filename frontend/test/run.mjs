@@ -1,7 +1,7 @@
 // Bundles the tests, since Node.js 20 reads no TypeScript, and runs them; with words only those whose name has one of
 // them: `npm test -- timeline`. `node test/run.mjs --script colors` runs that function of test/scripts.js, for Python.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -32,10 +32,11 @@ try {
     logLevel: "warning",
     outExtension: { ".js": ".mjs" },
   });
-  const built = sources.map((name) => path.join(folder, name.replace(/js$/, "mjs")));
+  const built = path.join(folder, "all.mjs"); // each bundle has modules of its own, in one process
+  writeFileSync(built, sources.map((name) => `import "./${name.replace(/js$/, "mjs")}";`).join("\n"));
   const { status } = spawnSync(
     process.execPath,
-    ["--enable-source-maps", ...(script ? [] : ["--test"]), ...built, ...(script ? [words[1]] : [])],
+    ["--enable-source-maps", ...(script ? [] : ["--test"]), built, ...(script ? [words[1]] : [])],
     {
       stdio: "inherit",
     },

@@ -92,9 +92,8 @@ describe("palette", () => {
   });
 });
 
-globalThis.document = { createElement: () => ({ append() {}, remove() {} }) };
-
 function place() {
+  globalThis.document = { createElement: () => ({ append() {}, remove() {} }) };
   return { isConnected: true, append() {} };
 }
 

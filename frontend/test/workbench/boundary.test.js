@@ -50,7 +50,7 @@ const DATA = { welcome: {}, maps: [{ run: "a", link: null }], compare: {}, pad: 
 
 describe("the workbench", () => {
   before(() => {
-    globalThis.document ??= { createElement: () => new Element() };
+    globalThis.document = { createElement: () => new Element() };
     console.error = () => {};
   });
 
