@@ -9,11 +9,11 @@ import sys
 class Worker:
     """`dmlviz worker` as a process."""
 
-    def __init__(self, address, certificates, name, code="from dmlviz.cli.main import main; main()"):
+    def __init__(self, address, certificates, name):
         self.name = name
         options = ["--certificates", str(certificates)]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code, "worker", address, *options, "--slots", "1", "--name", name],
+            [sys.executable, "-m", "dmlviz", "worker", address, *options, "--slots", "1", "--name", name],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

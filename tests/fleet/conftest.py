@@ -47,10 +47,7 @@ def free_address():
 
 @pytest.fixture(scope="session")
 def start_worker(certificates):
-    def start(address, name, **more):
-        return Worker(address, more.pop("certificates", certificates), name, **more)
-
-    return start
+    return lambda address, name: Worker(address, certificates, name)
 
 
 @pytest.fixture(scope="session")
