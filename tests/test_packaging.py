@@ -1,9 +1,12 @@
 """The wheel and an editable checkout run as the sources do."""
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import urllib.request
 import zipfile
 from importlib import import_module
 from pathlib import Path
@@ -118,20 +121,23 @@ def test_the_installed_package_is_found_from_anywhere(tmp_path):
     assert [Path(path).parents[1] for path in shown] == [ROOT, ROOT / "app"]
 
 
-def test_the_program_starts_in_a_folder_that_holds_somebodys_app(unpacked, tmp_path):
+def test_the_program_serves_on_loopback_until_ctrl_c_in_a_folder_that_holds_somebodys_app(unpacked, tmp_path):
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "__init__.py").write_text("raise SystemExit('the wrong package')")
     (tmp_path / "app.py").write_text("raise SystemExit('the wrong file')")
     command = [sys.executable, "-m", "dmlviz", "--no-browser", "--port", "0", "--runs", str(tmp_path / "runs")]
     environment = os.environ | {"PYTHONPATH": str(unpacked), "DMLVIZ_DATA": str(tmp_path / "data")}
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as server:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as server:
         try:
             line = next(line for line in server.stdout if "://" in line or "wrong" in line)
+            (address,) = re.findall(r"http://127\.0\.0\.1:\d+", line)
+            assert urllib.request.urlopen(f"{address}/dmlviz/health", timeout=20).status == 200
         finally:
-            server.terminate()
-    assert "://" in line
+            server.send_signal(signal.SIGINT)
+            output, _ = server.communicate(timeout=120)
+    assert server.returncode in (0, 130)
+    assert "Traceback" not in output
 
 
 def _python(code, path, cwd=None):
@@ -208,39 +214,3 @@ def test_start_installs_once_and_passes_its_arguments_on(checkout, tmp_path):
     (checkout / "pyproject.toml").write_text((checkout / "pyproject.toml").read_text() + "\n# another library\n")
     _start(checkout, PYTHON.format(log=str(log), broken=False))
     assert log.read_text().splitlines()[-3].startswith("-m pip install")
-
-
-def test_a_run_is_trained_and_locked_without_what_windows_lacks(tmp_path):
-    """This is no Windows; but what it has no name for here is missing, too."""
-    code = """
-import os, signal, sys
-# These ask for the platform themselves.
-import faiss, numpy, platformdirs, psutil, pydantic, scipy.spatial, sklearn.metrics, torch, typer
-for name in ("fcntl", "resource", "termios", "pwd", "grp"):
-    sys.modules[name] = None
-for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "nice", "fork", "setsid"):
-    delattr(os, name)
-del signal.SIGKILL
-locked = set()
-class msvcrt:
-    LK_NBLCK = 1
-    @staticmethod
-    def locking(descriptor, mode, count):
-        inode = os.fstat(descriptor).st_ino, os.lseek(descriptor, 0, os.SEEK_CUR)
-        if inode in locked:
-            raise PermissionError(13, "Permission denied")
-        locked.add(inode)
-sys.modules["msvcrt"] = msvcrt
-sys.platform = "win32"
-from dmlviz.cli.main import main
-main(["train", "--dataset", "digits", "--steps", "5"])
-"""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        env=os.environ | {"DMLVIZ_RUNS": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "dmlviz is not tested on Windows" in done.stderr.splitlines()[0]
-    assert len(locked := [*tmp_path.glob("*/lock")]) == 1, locked

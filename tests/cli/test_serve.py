@@ -1,13 +1,8 @@
 """`dmlviz serve`, the default command, and `dmlviz show`, which opens the app with the map of a table."""
 
 import io
-import os
-import re
-import signal
 import socket
-import subprocess
 import sys
-import urllib.request
 
 import numpy as np
 import pyarrow as pa
@@ -63,32 +58,6 @@ def test_a_search_service_says_that_it_answers_once_it_has_its_port(run_cli, tmp
     assert "is in use" in error
 
 
-@pytest.mark.slow
-def test_without_a_command_the_app_is_served_on_loopback_until_ctrl_c(tmp_path):
-    environment = os.environ | {"DMLVIZ_RUNS": str(tmp_path)}
-    process = subprocess.Popen(
-        [*DMLVIZ, "--port", "0", "--no-browser"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-        cwd=tmp_path,
-    )
-    try:
-        address = None
-        while address is None:
-            line = process.stdout.readline()
-            assert line, "it ended before it printed its address"
-            address = re.search(r"http://127\.0\.0\.1:\d+", line)
-        with urllib.request.urlopen(f"{address[0]}/dmlviz/health", timeout=20) as response:
-            assert response.status == 200
-    finally:
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=120)
-    assert process.returncode in (0, 130)
-    assert "Traceback" not in output
-
-
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="a browser is always available")
 def test_no_browser_is_opened_without_a_display(monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
@@ -96,36 +65,19 @@ def test_no_browser_is_opened_without_a_display(monkeypatch):
     assert not serve.has_browser()
 
 
-@pytest.mark.slow
-def test_a_table_is_opened_as_a_map_with_its_columns(tmp_path):
+def test_a_table_is_opened_as_a_map_with_its_columns(tmp_path, run_cli, monkeypatch):
     rng = np.random.default_rng(0)
     table = {"place": rng.normal(size=(40, 3)).tolist(), "kind": ["cup", "jug"] * 20, "price": np.arange(40) / 4}
     parquet.write_table(pa.table(table), tmp_path / "items.parquet")
-    command = [sys.executable, "-m", "dmlviz", "show", "items.parquet", "--label", "kind", "--vector", "place"]
-    process = subprocess.Popen(
-        [*command, "--port", "0", "--no-browser", "--runs", "runs", "--data", "data"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        cwd=tmp_path,
-    )
-    try:
-        said, address = "", None
-        while address is None:
-            line = process.stdout.readline()
-            assert line, said
-            said += line
-            address = re.search(r"(http://\S+?)/?\?run=([0-9a-f]{16})", line)
-        url, run_id = address.groups()
-        with urllib.request.urlopen(f"{url}/dmlviz/runs/{run_id}/labels.u16", timeout=20) as answer:
-            np.testing.assert_array_equal(np.frombuffer(answer.read(), "<u2"), [0, 1] * 20)
-    finally:
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=120)
-    assert "Traceback" not in said + output
-    run = Runs(tmp_path / "runs").get(run_id)
+    pages = []
+    monkeypatch.setattr("dmlviz.cli.serve.serve", lambda settings, page: pages.append(page))
+    command = ("show", tmp_path / "items.parquet", "--label", "kind", "--vector", "place", "--port", 0, "--no-browser")
+    code, _, said = run_cli(*command, "--runs", tmp_path / "runs", "--data", tmp_path / "data")
+    assert code == 0, said
+    (run,) = Runs(tmp_path / "runs", bundled=tmp_path / "none").list()
+    assert pages == [f"?run={run.id}"]
     assert run.title == "items"
+    assert run.labels.tolist() == [0, 1] * 20
     np.testing.assert_allclose(run.embeddings, table["place"], rtol=1e-6)
 
 
