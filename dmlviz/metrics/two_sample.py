@@ -11,6 +11,7 @@ from dmlviz.ops.nearest_neighbors import EuclideanSearch
 K = 5
 PERMUTATIONS = 499
 FEWEST = 5  # in each sample
+_AT_A_TIME = 64  # permutations
 MOST_WITHOUT_KERNELS = 20_000  # points, among which kernels save less than it takes to load them
 
 
@@ -98,17 +99,21 @@ def two_sample_test(pooled: PooledNeighbors, permutations: int = PERMUTATIONS, s
         raise UserError(f"A two-sample test needs {FEWEST} images on each side; got {n:,} and {m:,}.")
     k, rng = pooled.neighbors.shape[1], np.random.default_rng(seed)
     times = np.bincount(pooled.neighbors.ravel(), minlength=n + m)  # how often each point is a neighbor
-    is_second = np.zeros(n + m, bool)
 
-    def share(second: np.ndarray) -> float:
-        is_second[:] = False
-        is_second[second] = True
-        own = np.count_nonzero(is_second[pooled.neighbors[second]])
-        into = int(times[second].sum()) - own  # from the first sample into the second
-        return float(1 - into / (n * k) + own / (m * k)) / 2
+    def shares(samples: list[np.ndarray]) -> np.ndarray:  # each the points of a second sample
+        is_second = np.zeros((n + m, len(samples)), np.uint8)
+        for column, points in enumerate(samples):
+            is_second[points, column] = 1
+        near = sum(is_second[neighbors] for neighbors in pooled.neighbors.T)
+        own = (near * is_second).sum(axis=0, dtype=np.int64)
+        into = np.array([times[points].sum() for points in samples]) - own  # from the first sample into the second
+        return np.asarray((1 - into / (n * k) + own / (m * k)) / 2)
 
-    order, found = np.arange(n + m), share(np.arange(n, n + m))
-    larger = sum(share(rng.permutation(order)[:m]) >= found - 1e-12 for _ in range(permutations))
+    order, found = np.arange(n + m), float(shares([np.arange(n, n + m)])[0])
+    larger = 0
+    for start in range(0, permutations, _AT_A_TIME):
+        drawn = [rng.permutation(order)[:m] for _ in range(start, min(start + _AT_A_TIME, permutations))]
+        larger += int(np.count_nonzero(shares(drawn) >= found - 1e-12))
     return TwoSampleTest(found, (1 + larger) / (permutations + 1), (n, m))
 
 
