@@ -60,7 +60,7 @@ def gallery(
 
 def _add(kept: Gallery, files: list[Path], name: str) -> None:
     kept.check_net()
-    images, names, failures = [], [], []
+    images, names, hints, failures = [], [], [], []
     for file in files:
         if not file.exists():
             failures.append(f"{file}: There is no such file.")
@@ -72,17 +72,18 @@ def _add(kept: Gallery, files: list[Path], name: str) -> None:
             continue
         if not found:
             failures.append(f"{file}: There is no picture in it.")
-        for path, own_name, image in found:
-            if isinstance(image, UserError):
-                failures.append(f"{path}: {image}")
+        for one in found:
+            if one.refused:
+                failures.append(f"{one.path}: {one.refused}")
             else:
-                images.append(image)
-                names.append(own_name)
+                images.append(one.image)
+                names.append(one.name)
+                hints += [f"{one.path}: {hint}" for hint in one.hints]
     if images and not all(names):
         raise UserError("Pictures are kept under a name: give one with --name, or a folder of NAME/FILE.")
     pictures, twins = kept.add(images, names) if images else ([], "")
     print(f"Kept {counted(len(pictures), 'picture')}.{' ' * bool(twins)}{twins}")
-    for failure in failures:
+    for failure in (*hints, *failures):
         Console(stderr=True, highlight=False).print(failure, soft_wrap=True, markup=False)
     if failures:
         raise typer.Exit(1)

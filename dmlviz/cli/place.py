@@ -1,5 +1,6 @@
 """`dmlviz place`: new images over the map of a run, with a test whether they come from the same cloud."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +13,10 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.cli.export import finished_projection
 from dmlviz.data import data_root
-from dmlviz.data.class_names import short_names
+from dmlviz.data.class_names import UNLABELED, short_names
 from dmlviz.errors import UserError
 from dmlviz.runs.gallery import read_named
-from dmlviz.runs.new_batch import SHOWN, NewBatch, images_of, place, sentences
+from dmlviz.runs.new_batch import SHOWN, NewBatch, images_of, place, place_embeddings, rows_of, sentences
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -27,7 +28,10 @@ def command(
     run: RunId,
     what: Annotated[
         list[str],
-        typer.Argument(metavar="FILE|DATASET…", help="pictures, zips or folders of NAME/FILE, or names of data sets"),
+        typer.Argument(
+            metavar="FILE|DATASET…",
+            help="pictures, zips or folders of NAME/FILE, names of data sets; tables over a table",
+        ),
     ],
     view: Annotated[
         str | None,
@@ -37,7 +41,7 @@ def command(
     runs: RunsFolder = None,
     data: DataFolder = None,
 ) -> None:
-    """Lay new images over the map of a run, which stays, and compare them with its test images.
+    """Lay new images, or rows of a table over those of another, on a run's map, which stays, and compare the two.
 
     A second data set, camera or year, today's pictures: a nearest-neighbor two-sample test for all and for each class,
     those that drifted first, and the images that nothing is near to. Exits with 1 if a file could not be read.
@@ -46,14 +50,15 @@ def command(
     DATASETS.add_search_path(root)
     store = Runs(runs_folder(runs))
     source = store.find(run)
-    images, names, titles, failures = _read(source, what, root)
-    if not images:
+    add = _read if DATASETS[source.config.dataset].trainable else _read_rows
+    found, names, titles, failures = add(source, what, root)
+    if not found:
         raise UserError("\n".join(failures) or "There is no picture in what was given.")
-    batch = place(source, np.stack(images), names, finished_projection(source, view, store))
+    over = place if add is _read else place_embeddings
+    batch = over(source, np.stack(found), names, finished_projection(source, view, store))
     write_results(json_file, _as_json(source, batch, titles))
     _print(source, batch, titles, console_beside(json_file))
-    for failure in failures:
-        Console(stderr=True, highlight=False).print(failure, soft_wrap=True, markup=False)
+    _note(failures)
     if failures:
         raise typer.Exit(1)
 
@@ -74,14 +79,36 @@ def _read(run: Run, what: list[str], root: Path) -> tuple[list[np.ndarray], list
             pictures = [*read_named(run, Path(word))]
             if not pictures:
                 failures.append(f"{word}: There is no picture in it.")
-            for path, name, image in pictures:
-                if isinstance(image, UserError):
-                    failures.append(f"{path}: {image}")
+            for one in pictures:
+                if one.refused:
+                    failures.append(f"{one.path}: {one.refused}")
                     continue
-                images.append(image)
-                names.append(name)
-                titles.append(path)
+                images.append(one.image)
+                names.append(one.name)
+                titles.append(one.path)
+                _note(f"{one.path}: {hint}" for hint in one.hints)
     return images, names, titles, failures
+
+
+def _read_rows(run: Run, what: list[str], root: Path) -> tuple[list[np.ndarray], list[str], list[str], list[str]]:
+    """Return the same of files of vectors, for a run without a net, and print how each was read."""
+    vectors, names, titles, failures = list[np.ndarray](), list[str](), list[str](), list[str]()
+    for given in what:
+        try:
+            rows = rows_of(run, Path(given))
+        except UserError as error:
+            failures.append(str(error))
+            continue
+        _note(note.replace(" (choose one with --label)", "") for note in rows.notes)
+        vectors += [*rows.embeddings]
+        names += ["" if rows.classes[label] == UNLABELED else rows.classes[label] for label in rows.labels]
+        titles += [f"{given} row {number + 1}" for number in range(len(rows.labels))]
+    return vectors, names, titles, failures
+
+
+def _note(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        Console(stderr=True, highlight=False).print(sentence, soft_wrap=True, markup=False)
 
 
 def _as_json(run: Run, batch: NewBatch, titles: list[str]) -> dict[str, Any]:
@@ -115,7 +142,7 @@ def _print(run: Run, batch: NewBatch, titles: list[str], console: Console) -> No
     if len(batch.far) > SHOWN:
         console.print(f"  and {len(batch.far) - SHOWN:,} more: --json lists all.")
     if batch.classes:
-        table = Table("class", "new", "test", "own side", "p", "p (Holm)", box=None, pad_edge=False)
+        table = Table("class", "new", "map", "own side", "p", "p (Holm)", box=None, pad_edge=False)
         for one in batch.classes:
             n, m = one.test.sizes
             cells = f"{m:,}", f"{n:,}", f"{one.test.share:.1%}", f"{one.test.p:.2g}", f"{one.p:.2g}"

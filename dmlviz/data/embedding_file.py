@@ -64,7 +64,8 @@ class LabeledEmbeddings:
     """Embeddings (n × d, float32), their labels (n, int64), the class names by label, and further columns (n rows).
 
     Without labels there is one class, `UNLABELED`; where some rows have none, it is the last. `images` are pictures of
-    the rows (uint8, n × s × s (× 3)), if any. `notes` are sentences on how the file was read.
+    the rows (uint8, n × s × s (× 3)), if any. `notes` are sentences on how the file was read. `vector` are the columns
+    of a table that are the embeddings, if each is one number.
     """
 
     embeddings: np.ndarray
@@ -73,6 +74,7 @@ class LabeledEmbeddings:
     columns: "pyarrow.Table | None" = None
     images: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    vector: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:  # sentences name columns and files, and names may hold anything
         object.__setattr__(self, "notes", tuple(map(plain_name, self.notes)))
@@ -104,7 +106,8 @@ class LabeledEmbeddings:
 class EmbeddingTable(NamedTuple):
     """The unvalidated content of a file: vectors (n × d), labels (n, numbers or texts), cameras (n, if requested).
 
-    `vector` and `label` say where they were found, `left_out` what is not kept, `notes` what else is to be known.
+    `vector` and `label` say where they were found, `left_out` what is not kept, `notes` what else is to be known;
+    `vector_columns` are as `LabeledEmbeddings.vector`.
     """
 
     vectors: np.ndarray
@@ -116,6 +119,7 @@ class EmbeddingTable(NamedTuple):
     label: str = ""
     left_out: tuple[str, ...] = ()
     images: np.ndarray | None = None
+    vector_columns: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """Return what was understood, in one line: label, vector, what is left out."""
@@ -129,7 +133,9 @@ class EmbeddingTable(NamedTuple):
         return " ".join(part for part in (label, self.vector, left_out) if part)
 
 
-def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | None = None) -> LabeledEmbeddings:
+def read_embeddings(
+    path: Path, labels: Path | None = None, choice: Choice | None = None, least: int = 2
+) -> LabeledEmbeddings:
     """Read embeddings, their labels and further columns.
 
     npy holds n × d numbers; npz the arrays `vectors` and `labels`. Tables hold one row per embedding: see
@@ -139,6 +145,7 @@ def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | Non
         path: The file.
         labels: A separate file of labels, if `path` holds none.
         choice: Roles of the columns, where their names do not say so.
+        least: The least number of rows.
 
     Raises:
         UserError: For any other content.
@@ -148,7 +155,7 @@ def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | Non
     own = choice if labels is None else replace(choice, label=None)  # which is a column of the other file
     table = read_table(path, choice=own)
     if labels is not None:
-        _check_vectors(path.name, table.vectors)
+        _check_vectors(path.name, table.vectors, least)
         how = len(table.vectors), table.columns, choice
         found = read_any(read_labels_file, Path(labels), *how)
         table = table._replace(
@@ -158,7 +165,7 @@ def read_embeddings(path: Path, labels: Path | None = None, choice: Choice | Non
             left_out=(*table.left_out, *found.left_out),
             notes=(*table.notes, *found.notes),
         )
-    return validate_vectors(path.name, table)
+    return validate_vectors(path.name, table, least)
 
 
 def read_table(path: Path, camera: str | None = None, choice: Choice | None = None) -> EmbeddingTable:
@@ -240,8 +247,9 @@ def columns_of_vectors(
     series = {", ".join(roles.vector[:3]) + " …" * (len(roles.vector) > 3): vectors}
     numbers = {one: numbers_of(columns[one]).to_numpy() for one in columns.column_names if is_numeric(columns[one])}
     notes += _marks_of_nothing(numbers | series)
+    label, named = str(roles.label or ""), roles.vector if len(roles.vector) == vectors.shape[1] else ()
     return EmbeddingTable(
-        vectors, labels, cameras, columns, tuple(notes), vector, str(roles.label or ""), tuple(left_out)
+        vectors, labels, cameras, columns, tuple(notes), vector, label, tuple(left_out), vector_columns=named
     )
 
 
@@ -342,10 +350,10 @@ def _no_camera(file: str, camera: str, names: Sequence[str]) -> UserError:
     )
 
 
-def validate_vectors(name: str, table: EmbeddingTable) -> LabeledEmbeddings:
+def validate_vectors(name: str, table: EmbeddingTable, least: int = 2) -> LabeledEmbeddings:
     """Return embeddings that a map can show, with notes that say how; raise UserError if they are none."""
     vectors, labels = table.vectors, table.labels
-    _check_vectors(name, vectors)
+    _check_vectors(name, vectors, least)
     if labels is not None and labels.ndim == 2 and 1 in labels.shape:
         labels = labels.ravel()
     if labels is not None and labels.shape != (len(vectors),):
@@ -358,16 +366,15 @@ def validate_vectors(name: str, table: EmbeddingTable) -> LabeledEmbeddings:
     check_finite(embeddings, name)
     table = table._replace(labels=labels)
     notes = (table.summary(), *table.notes) if table.vector else table.notes
-    if labels is None:
-        return LabeledEmbeddings(
-            embeddings, np.zeros(len(embeddings), np.int64), (UNLABELED,), table.columns, table.images, notes
-        )
-    ids, classes = class_ids(labels, name)
-    notes = (*notes, *label_notes(labels, ids, classes))
-    return LabeledEmbeddings(embeddings, ids, classes, table.columns, table.images, notes)
+    ids = np.zeros(len(embeddings), np.int64)
+    classes: tuple[str, ...] = (UNLABELED,)
+    if labels is not None:
+        ids, classes = class_ids(labels, name)
+        notes = (*notes, *label_notes(labels, ids, classes))
+    return LabeledEmbeddings(embeddings, ids, classes, table.columns, table.images, notes, table.vector_columns)
 
 
-def _check_vectors(name: str, vectors: np.ndarray) -> None:
+def _check_vectors(name: str, vectors: np.ndarray, least: int) -> None:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiub" or 0 in vectors.shape:
         how = "save it as float32" if vectors.dtype.kind not in "fiub" else "reshape it"
         how = "save the real parts beside the imaginary ones" if vectors.dtype.kind == "c" else how
@@ -375,5 +382,5 @@ def _check_vectors(name: str, vectors: np.ndarray) -> None:
             f"Vectors are an n × d array of real numbers; {name} holds {vectors.dtype} of shape {vectors.shape}: {how}."
         )
     check_size(name, *vectors.shape)
-    if len(vectors) < 2:
-        raise UserError(f"A map has 2 vectors or more; {name} holds one: add rows.")
+    if len(vectors) < least:
+        raise UserError(f"A map has {least} vectors or more; {name} holds {len(vectors)}: add rows.")

@@ -21,6 +21,7 @@ from pydantic import Field, TypeAdapter
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.file_source import hidden_part
+from dmlviz.data.frame import Frame, picture_hints
 from dmlviz.data.image_ops import formats_of
 from dmlviz.data.query_file import MAX_BYTES, decode
 from dmlviz.data.query_image import prepare
@@ -323,7 +324,25 @@ def checked_name(name: str) -> str:
     return plain
 
 
-def read_named(run: Run, source: IO[bytes] | Path, name: str = "") -> Iterator[tuple[str, str, np.ndarray | UserError]]:
+class NamedPicture(NamedTuple):
+    """A picture that was given under a name: its image, and sentences on its quality; or why it is refused."""
+
+    path: str
+    name: str
+    image: np.ndarray
+    hints: list[str]
+    refused: str = ""
+
+
+def named_picture(run: Run, picture: np.ndarray, name: str, path: str = "", frame: Frame | None = None) -> NamedPicture:
+    """Prepare a picture as the run's images are, of a frame or of what is found in it, and look at its quality."""
+    prepared = prepare(picture, run.config.dataset, frame)
+    hints = picture_hints(picture, prepared.frame, DATASETS[run.config.dataset].size)
+    hints += [prepared.choice] * (frame is None and len(prepared.frames) > 1)
+    return NamedPicture(path, name, prepared.image, hints)
+
+
+def read_named(run: Run, source: IO[bytes] | Path, name: str = "") -> Iterator[NamedPicture]:
     """Yield the pictures of a zip or a folder of NAME/FILE, or one picture, prepared as the run's images are.
 
     Args:
@@ -332,23 +351,23 @@ def read_named(run: Run, source: IO[bytes] | Path, name: str = "") -> Iterator[t
         name: The name of those that lie in no folder.
 
     Yields:
-        Path, name and image of each, or why it cannot be read.
+        Each picture, or why it cannot be read.
 
     Raises:
         UserError: For no zip, or one of too many pictures.
     """
-    dataset = run.config.dataset
     for path, content in _files_in(source):
+        own_name = unquote(path.parent.name) or name
         try:
-            image = prepare(decode(content, dataset), dataset).image
+            found = named_picture(run, decode(content, run.config.dataset), own_name, str(path))
             if _EXPORTED.fullmatch(path.name):  # it is not prepared again
                 with Image.open(io.BytesIO(content), formats=formats_of(content)) as own:
                     pixels = np.asarray(own)
-                if pixels.shape == image.shape and _hash(pixels.tobytes()) == path.stem:
-                    image = pixels
-            yield str(path), unquote(path.parent.name) or name, image
+                if pixels.shape == found.image.shape and _hash(pixels.tobytes()) == path.stem:
+                    found = found._replace(image=pixels, hints=[])
+            yield found
         except UserError as error:
-            yield str(path), unquote(path.parent.name) or name, error
+            yield NamedPicture(str(path), own_name, np.empty(0), [], str(error))
 
 
 def _files_in(source: IO[bytes] | Path) -> Iterator[tuple[PurePath, bytes]]:

@@ -59,7 +59,7 @@ def import_embeddings(runs: Runs, vectors: LabeledEmbeddings, title: str, data: 
         steps=0,
         eval_subset_size=max(2, n),
     )
-    run = runs.create(config, title)
+    run = runs.create(config, title, vector=vectors.vector)
     rows = vectors.labeled_rows
     scores = metrics.evaluate(vectors.embeddings[rows], vectors.labels[rows]) if is_scored(vectors) else {}
     with RecordWriter(run) as writer:

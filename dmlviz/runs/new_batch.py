@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,9 @@ import numpy as np
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
-from dmlviz.data.class_names import short_names
+from dmlviz.data.class_names import UNLABELED, short_names
+from dmlviz.data.embedding_file import LabeledEmbeddings, read_embeddings
+from dmlviz.data.table_file import Choice
 from dmlviz.errors import UserError
 from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.two_sample import (
@@ -24,7 +26,7 @@ from dmlviz.metrics.two_sample import (
     two_sample_test,
 )
 from dmlviz.ops.ball import curvature_of
-from dmlviz.projection.out_of_sample import NUM_STARTS, Placement
+from dmlviz.projection.out_of_sample import NUM_STARTS, Placement, alike
 from dmlviz.runs.answers import NewBatchContent
 from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import ProjectionRun, Run
@@ -99,18 +101,42 @@ def place(run: Run, images: np.ndarray, names: Sequence[str] = (), projection: P
     """
     from dmlviz.runs.embed import CHUNK, embed  # loads torch
 
-    old, known = run.embeddings, run.known_labels
-    if old is None:
+    if run.embeddings is None:
         raise run.lacks("embeddings of all test images")
     if not len(images):
         raise UserError("A new batch has at least one image.")
     parts = [embed(run, images[at : at + CHUNK]) for at in range(0, len(images), CHUNK)]
-    new = np.concatenate(parts)
+    repeated = len(images) - len({image.tobytes() for image in images})
+    return replace(place_embeddings(run, np.concatenate(parts), names, projection), repeated=repeated)
+
+
+def place_embeddings(
+    run: Run, new: np.ndarray, names: Sequence[str] = (), projection: ProjectionRun | None = None
+) -> NewBatch:
+    """Place new embeddings on a map of the run and compare them with those of its test images, as `place` does.
+
+    Args:
+        run: A finished run.
+        new: Embeddings (m × d) by the run's net; of a run without one, vectors as it was made of.
+        names: The class name of each, "" for none; by default none has a name.
+        projection: A finished projection of the run; None for its own view.
+
+    Raises:
+        UserError: If the run is not finished, or for embeddings of another dimension.
+
+    Examples:
+        `place_embeddings(run, numpy.load("today.npy")).overall`
+    """
+    old, known = run.embeddings, run.known_labels
+    if old is None:
+        raise run.lacks("embeddings of all test images")
+    new = alike(new, old.shape[1])
     if not (np.isfinite(old).all() and np.isfinite(new).all()):
         raise UserError(f"The net of {run.title} gives NaN or infinity: its training diverged. Choose another run.")
     pooled = pooled_neighbors(old, new, across=NUM_STARTS)
     distances, limit = pooled.distances[:, 0], float(np.quantile(pooled.within, FAR))
-    own = {name: label for label, name in enumerate(DATASETS[run.config.dataset].classes)}
+    classes = DATASETS[run.config.dataset].classes
+    own = {name: label for label, name in enumerate(classes) if name != UNLABELED}
     given = np.array([own.get(name, -1) for name in names], np.int64)
     labeled = bool((given >= 0).any())
     of_new = given if labeled else majority_vote(known[pooled.nearest[:, :K]])
@@ -127,8 +153,32 @@ def place(run: Run, images: np.ndarray, names: Sequence[str] = (), projection: P
         two_sample_test(pooled) if min(pooled.sizes) >= FEWEST else None,
         _drifts(old, known, new, of_new),
         int(np.count_nonzero(of_new < 0)) if labeled else 0,
-        len(images) - len({image.tobytes() for image in images}),
+        len(new) - len({row.tobytes() for row in new}),
     )
+
+
+def embeddings_of(run: Run) -> tuple[np.ndarray, list[str]]:
+    """Return the vectors of a run without a net, and the name of each one's class, "" for none."""
+    if run.embeddings is None:
+        raise run.lacks("embeddings")
+    classes = DATASETS[run.config.dataset].classes
+    return run.embeddings, [classes[label] if label >= 0 else "" for label in run.known_labels]
+
+
+def rows_of(run: Run, path: Path) -> LabeledEmbeddings:
+    """Return the rows of a file that lie over the map of a run without a net: of a table, its columns in their order.
+
+    Raises:
+        UserError: For a file that cannot be read, or whose vectors are others.
+    """
+    columns = tuple(run.info.get("vector", ()))
+    try:
+        rows = read_embeddings(path, choice=Choice(vector=columns), least=1)
+    except UserError as error:
+        raise UserError(f"{error} The map of {run.title} is of {', '.join(columns)}.") if columns else error from None
+    if (given := rows.embeddings.shape[1]) != (own := run.config.embedding_dim):
+        raise UserError(f"The map of {run.title} is of {own}-d vectors; {path.name} holds {given}-d ones.")
+    return rows
 
 
 def images_of(run: Run, dataset: str, root: Path | None = None) -> tuple[np.ndarray, list[str]]:
@@ -162,11 +212,11 @@ def verdict(test: TwoSampleTest) -> str:
     return f"{said}: {own} (p {test.p:.2g})."
 
 
-def as_content(run: Run, images: np.ndarray, batch: NewBatch) -> NewBatchContent:
-    """Return what the page shows of a new batch of these images."""
+def as_content(run: Run, images: np.ndarray | None, batch: NewBatch) -> NewBatchContent:
+    """Return what the page shows of a new batch, of these images or of rows."""
     from dmlviz.data.sprite_sheet import png_of  # loads Pillow
 
-    classes = short_names(DATASETS[run.config.dataset].classes)
+    classes, far = short_names(DATASETS[run.config.dataset].classes), batch.far[:SHOWN]
     return {
         "places": [[float(f"{x:.4g}") for x in place] for place in batch.places],
         "labels": batch.labels.tolist() if batch.labeled else None,
@@ -174,12 +224,13 @@ def as_content(run: Run, images: np.ndarray, batch: NewBatch) -> NewBatchContent
         "classes": [
             (classes[one.label], one.test.sizes[1], one.test.sizes[0], one.test.share, one.p) for one in batch.classes
         ],
-        "far": b64encode(png_of(images[far], len(far))).decode() if len(far := batch.far[:SHOWN]) else "",
+        "far": "" if images is None or not far.size else b64encode(png_of(images[far], len(far))).decode(),
     }
 
 
 def sentences(run: Run, batch: NewBatch) -> list[str]:
     """Return what a new batch is, whether it is of the same cloud, and how many of its images nothing is near to."""
+    spec = DATASETS[run.config.dataset]
     count, old = len(batch.places), 0 if run.labels is None else len(run.labels)
     said = [f"{counted(count, 'new image')} over the {old:,} test images of {run.title}."]
     said.append("Too few images for a test: it needs five." if batch.overall is None else verdict(batch.overall))
@@ -194,7 +245,7 @@ def sentences(run: Run, batch: NewBatch) -> list[str]:
         f"{counted(len(batch.far), 'image')} farther than {batch.limit:.3g} from all test images, as 1 % of these are "
         f"from each other: {(1 - FAR) * count:.3g} would be usual."
     )
-    return said
+    return [spec.said(sentence) for sentence in said]
 
 
 def _shape(spec: DatasetSpec) -> str:

@@ -93,6 +93,11 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         """Kind of the linear projection in the run's replay."""
         return default_kind(self.config.embedding_dim, sum(name != UNLABELED for name in self._classes))
 
+    def has_vectors_of(self, other: "Run") -> bool:
+        """Return whether both hold vectors without a net, of the same columns or the same dimension."""
+        mine, theirs = ((run.config.embedding_dim, run.info.get("vector")) for run in (self, other))
+        return mine == theirs and not any(DATASETS[run.config.dataset].trainable for run in (self, other))
+
     @property
     def title(self) -> str:
         """Title, on one line."""

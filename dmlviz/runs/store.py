@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,6 +26,7 @@ from dmlviz.storage.archives import unpacked
 from dmlviz.storage.disk_space import NEW_PREFIX, new_folder, remove_stale_folders
 from dmlviz.storage.files import ensure_dir, is_run_id, write_json
 from dmlviz.storage.paths import kept_folder
+from dmlviz.storage.run_schema.descriptions import MAX_VECTOR
 from dmlviz.storage.text import one_line
 
 MAX_TAGS = 12
@@ -238,13 +239,16 @@ class Runs:
         """Return whether a run is ready-made (read-only)."""
         return run.path.parent == self.bundled
 
-    def create(self, config: TrainConfig, title: str | None = None, recording: str = "") -> Run:
+    def create(
+        self, config: TrainConfig, title: str | None = None, recording: str = "", vector: Sequence[str] = ()
+    ) -> Run:
         """Create the folder of a training, replacing an earlier run of the same settings.
 
         Args:
             config: The settings.
             title: Title of the run; by default data set, loss and miner.
             recording: Of a training that another program does: see `run_id`.
+            vector: The columns of a table that are its embeddings.
 
         Returns:
             The run, without events.
@@ -262,6 +266,8 @@ class Runs:
             info["dataset"] = DATASETS[config.dataset].to_dict()
         if recording:
             info["recording"] = recording
+        if 0 < len(vector) <= MAX_VECTOR:
+            info["vector"] = [*vector]
         if plugins := config.plugins:
             info["plugins"] = plugins
         return Run(new_run_folder(ensure_dir(self.folder) / run_id(config, recording), "run.json", info))

@@ -174,11 +174,18 @@ def curves(target: Target, run: str, baseline: str, tracked: bool, path: str) ->
     return ""
 
 
-def new_batch(target: Target, run: str, view: str | None, data: str | None, holders: list[str] | None) -> str:
-    """Write where the test images of a data set, or the kept pictures of `holders`, lie on a map, and what differs."""
-    from dmlviz.runs.new_batch import as_content, images_of, place
+def new_batch(
+    target: Target, run: str, view: str | None, data: str | None, rows: str | None, holders: list[str] | None
+) -> str:
+    """Write where a data set's test images, a run's rows or kept pictures of `holders` lie on a map; what differs."""
+    from dmlviz.runs.new_batch import as_content, embeddings_of, images_of, place, place_embeddings
 
     source = Run(run)
+    map_shown = None if view is None else source.projection(view)
+    if rows is not None:
+        batch = place_embeddings(source, *embeddings_of(Run(rows)), map_shown)
+        write_json(target.file, as_content(source, None, batch))
+        return ""
     if data is not None:
         images, names = images_of(source, data, target.data_root)
     else:
@@ -186,7 +193,7 @@ def new_batch(target: Target, run: str, view: str | None, data: str | None, hold
         pictures = kept.pictures(holders and tuple(holders))
         images = np.stack([kept.image(one.id) for one in pictures]) if pictures else np.empty(0)
         names = [one.name for one in pictures]
-    batch = place(source, images, names, None if view is None else source.projection(view))
+    batch = place(source, images, names, map_shown)
     write_json(target.file, as_content(source, images, batch))
     return ""
 

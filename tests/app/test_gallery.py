@@ -91,8 +91,12 @@ def test_a_zip_is_taken_with_what_is_odd_in_it_and_given_back(gallery, trained):
         archive.writestr("dog/3.png", png(images[1]))
         archive.writestr("dog/notes.txt", "none")
         archive.writestr(f"{'x' * 61}/4.png", png(images[2]))
+        page = np.random.default_rng(0).integers(240, 256, (120, 240)).astype(np.uint8)
+        page[20:100, [*range(50, 60), *range(180, 190)]] = 0
+        archive.writestr("two/5.png", png(page))
     content = gallery("POST", "", content=file.getvalue()).json()
-    assert [name for _, name, _ in content["pictures"]] == ["<i>cat", "dog", "dog"]
+    assert any(said.startswith("two/5.png: One of 2 things in the picture") for said in content["said"])
+    assert [name for _, name, _ in content["pictures"]] == ["<i>cat", "dog", "dog", "two"]
     assert content["said"][0].startswith("dog/notes.txt: A picture is a")
     assert "A name has up to 60 characters; got 61" in content["said"][1]
     assert "The same picture is kept as “<i>cat” and “dog”; both stay." in content["said"]

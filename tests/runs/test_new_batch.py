@@ -178,6 +178,37 @@ def test_images_lie_on_a_map_of_a_few_dimensions_by_these_alone(run, folder):
 
 
 @pytest.mark.slow
+def test_rows_lie_over_the_map_of_a_table_by_the_names_of_their_columns(folder, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 3)).round(3)
+    text = [f"{a},{b},{c},{'no' if a < 0 else 'yes'}" for a, b, c in rows]
+    (tmp_path / "old.csv").write_text("\n".join(["height,weight,age,kind", *text]))
+    (tmp_path / "new.csv").write_text(
+        "\n".join(["age,id,kind,height,weight", *[f"{c},x{a},,{a},{b}" for a, b, c in rows]])
+    )
+    (tmp_path / "one.csv").write_text("weight,height,age,kind\n1,2,3,yes\n")
+    (tmp_path / "other.csv").write_text("height,weight,kind\n1,2,yes\n3,4,no\n")
+    np.save(tmp_path / "short.npy", rows[:, :2])
+    assert command("data", "add", tmp_path / "old.csv", "--runs", folder) == 0
+    old = Runs(folder).find("old")
+    files = [tmp_path / name for name in ("new.csv", "one.csv", "other.csv", "short.npy")]
+    assert command("place", old.id, *files, "--runs", folder, "--json", tmp_path / "placed.json") == 1
+    said = capsys.readouterr()
+    assert "61 new rows over the 60 rows of old" in said.out
+    assert "got 'age'" in said.err
+    assert "of height, weight, age" in said.err
+    assert "of 3-d vectors; short.npy holds 2-d ones" in said.err
+    placed = json.loads((tmp_path / "placed.json").read_text())["images"]
+    assert [one["nearest"] for one in placed[:60]] == list(range(60))
+    assert max(one["distance"] for one in placed[:60]) < 1e-6
+    np.testing.assert_allclose(
+        placed[60]["place"], old.linear_projection.project(np.array([[2.0, 1, 3]]))[0], rtol=1e-4
+    )
+    assert {one["class"] for one in placed[:60]} == {None}
+    assert placed[60]["class"] == "yes"
+
+
+@pytest.mark.slow
 def test_images_given_twice_are_said_as_they_look_like_another_cloud(run, fresh):
     once, twice = (place(run, np.repeat(fresh[0][:30], times, axis=0)) for times in (1, 2))
     assert (once.repeated, twice.repeated) == (0, 30)

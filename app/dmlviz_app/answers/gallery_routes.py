@@ -2,17 +2,14 @@
 
 import asyncio
 import io
-from typing import NamedTuple
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data.frame import Frame, picture_hints
-from dmlviz.data.query_image import prepare
+from dmlviz.data.frame import Frame
 from dmlviz.errors import UserError
-from dmlviz.runs.gallery import Gallery, checked_name, read_named
+from dmlviz.runs.gallery import Gallery, NamedPicture, checked_name, named_picture, read_named
 from dmlviz.runs.run import Run
 from dmlviz.storage.text import counted, one_line
 from dmlviz_app.answers.protocol import GalleryContent
@@ -34,14 +31,6 @@ MAX_SAID = 20  # sentences on what was kept
 routes = Routes()
 
 
-class _Sent(NamedTuple):
-    """A picture that was sent: prepared, its name, and sentences on it."""
-
-    image: np.ndarray
-    name: str
-    said: list[str]
-
-
 @routes.get(Rule.RUN_READER, "/runs/{run}/gallery.json")
 async def content(request: Request) -> Response:
     """Return the kept pictures, with their places on the maps."""
@@ -58,7 +47,7 @@ async def keep(request: Request) -> Response:
         gallery = await asyncio.to_thread(services.runs.changed_gallery, request.path_params["run"])
         frame, run = asked_frame(request), gallery.run
         if is_question(request):
-            sent = [_sent(await read_drawing(request, run), checked_name(name), run, frame)]
+            sent = [named_picture(run, await read_drawing(request, run), checked_name(name), frame=frame)]
             said: list[str] = []
         else:
             sent, said = await use_file(request, "A picture", lambda file: _read(file, name, run, frame))
@@ -102,9 +91,13 @@ async def archive(request: Request) -> Response:
 
 @routes.get(Rule.RUN_READER, "/runs/{run}/batches.json")
 async def batches(request: Request) -> Response:
-    """Return the data sets on disk whose images a run's net takes as they are: {name: title}."""
-    services = personal(request)
-    own = DATASETS[services.runs.get(request.path_params["run"]).config.dataset]
+    """Return what a run's map can show besides: {name: title} of data sets for its net, or of other runs' rows."""
+    services, run = personal(request), personal(request).runs.get(request.path_params["run"])
+    own = DATASETS[run.config.dataset]
+    if not own.trainable:
+        others = await asyncio.to_thread(services.runs.list)
+        same = {one.id: one.title for one in others if one.id != run.id and one.has_vectors_of(run)}
+        return JSONResponse(same, headers=NO_STORE)
     names = await asyncio.to_thread(services.datasets.available)
     alike = {name: DATASETS[name].title for name in names if name != own.name and own.takes_images_of(DATASETS[name])}
     return JSONResponse(alike, headers=NO_STORE)
@@ -112,15 +105,20 @@ async def batches(request: Request) -> Response:
 
 @routes.get(Rule.RUN_READER, "/runs/{run}/new_batch.json")
 async def new_batch(request: Request) -> Response:
-    """Place a data set (`?data=`), or else the kept pictures, on a map (`?view=`), as a `NewBatchContent`."""
+    """Place what `batches` names (`?data=`), or else the kept pictures, on a map (`?view=`): a `NewBatchContent`."""
     services, run = personal(request), personal(request).runs.get(request.path_params["run"])
-    data, view = request.query_params.get("data"), request.query_params.get("view")
+    data, view, rows = request.query_params.get("data"), request.query_params.get("view"), None
+    if data is not None and not DATASETS[run.config.dataset].trainable:
+        other, data = services.runs.get(data), None
+        if not other.has_vectors_of(run):
+            raise UserError(f"{other.title} has other vectors than {run.title}; choose another.")
+        rows = str(other.path.resolve())
     if data is not None and data not in await asyncio.to_thread(services.datasets.available):
         raise UserError(f"There is no data set {data[:40]!r} here; choose another.")
     if view is not None:
         run.projection(view)  # raises for one that is not there
     holders = services.runs.gallery_holders(run.id)
-    arguments = {"run": str(run.path.resolve()), "view": view, "data": data, "holders": holders}
+    arguments = {"run": str(run.path.resolve()), "view": view, "data": data, "rows": rows, "holders": holders}
     order = services.answers.order("new_batch", run.id, **arguments)
     async with services.answers.open(request, services.person.id, order) as record:
         content = await asyncio.to_thread(record.result.read_bytes)
@@ -140,10 +138,10 @@ def _content(run: Run, services: Services, said: list[str] | None = None) -> Gal
     }
 
 
-def _keep(gallery: Gallery, sent: list[_Sent], said: list[str], services: Services) -> GalleryContent:
+def _keep(gallery: Gallery, sent: list[NamedPicture], said: list[str], services: Services) -> GalleryContent:
     pictures, twins = gallery.add([one.image for one in sent], [one.name for one in sent], services.runs.keeper)
     services.classrooms.kept(services.person.id, gallery.run.id)
-    said = [*said, *(sentence for one in sent for sentence in one.said), *([twins] if twins else [])]
+    said = [*said, *(sentence for one in sent for sentence in one.hints), *([twins] if twins else [])]
     new = [picture.id for picture in pictures]
     said += services.jobs.place_gallery(gallery.run.id, False, new)["hints"]
     if len(said) > MAX_SAID:
@@ -151,24 +149,20 @@ def _keep(gallery: Gallery, sent: list[_Sent], said: list[str], services: Servic
     return _content(gallery.run, services, said)
 
 
-def _sent(picture: np.ndarray, name: str, run: Run, frame: Frame | None) -> _Sent:
-    prepared = prepare(picture, run.config.dataset, frame)
-    hints = picture_hints(picture, prepared.frame, DATASETS[run.config.dataset].size)
-    return _Sent(prepared.image, name, hints + [prepared.choice] * (frame is None and len(prepared.frames) > 1))
-
-
-def _read(file: bytes, name: str, run: Run, frame: Frame | None) -> tuple[list[_Sent], list[str]]:
+def _read(file: bytes, name: str, run: Run, frame: Frame | None) -> tuple[list[NamedPicture], list[str]]:
     """Return the pictures of a file, or of a zip, and sentences on those of a zip that cannot be read."""
     if not file.startswith(ZIP):
-        return [_sent(decode_in_turn(file, run.config.dataset), checked_name(name), run, frame)], []
+        return [named_picture(run, decode_in_turn(file, run.config.dataset), checked_name(name), frame=frame)], []
     sent, said = [], []
-    for path, own_name, image in read_named(run, io.BytesIO(file), name):
+    for one in read_named(run, io.BytesIO(file), name):
+        path = one_line(one.path, 60)
         try:
-            if isinstance(image, UserError):
-                raise image
-            sent.append(_Sent(image, checked_name(own_name), []))
+            if one.refused:
+                raise UserError(one.refused)
+            hints = [f"{path}: {hint}" for hint in one.hints]
+            sent.append(one._replace(name=checked_name(one.name), hints=hints))
         except UserError as error:
-            said.append(f"{one_line(path, 60)}: {error}")
+            said.append(f"{path}: {error}")
     if not sent:
         raise UserError(said[0] if said else "The zip holds no picture; send one of NAME/FILE.")
     return sent, said

@@ -157,6 +157,8 @@ def _inspector_props(run_view: RunView) -> InspectorProps:
     props = component_props.inspector_data(run_view)
     if sidebar.has_net(run_view):
         props["query"] = component_props.query_source(run_view)
+    elif run_view.complete:
+        props["map"] = component_props.map_source(run_view)
     return props
 
 

@@ -25,6 +25,7 @@ from dmlviz_app.workbench.protocol import (
     InspectorProps,
     Kept,
     MapProps,
+    MapSource,
     PictureInfo,
     QuerySource,
     ViewProps,
@@ -168,17 +169,21 @@ def _has_class_scores(run_view: RunView) -> bool:
     return has_weights and run_view.complete and (run_view.run.path / LOSS_WEIGHTS).exists()
 
 
+def map_source(run_view: RunView) -> MapSource:
+    """Return the map that is shown, over which other items may be laid."""
+    projection, live = run_view.projection, run_view.projection_live
+    view = LIVE if projection is None else "" if live else projection.id
+    return {"run": run_view.run.id, "view": view, "live": run_view.live}
+
+
 def query_source(run_view: RunView) -> QuerySource:
     """Return where the page asks about a person's own picture; of a run with a net."""
     run, data = run_view.run, DATASETS[run_view.run.config.dataset]
-    projection, live = run_view.projection, run_view.projection_live
     source: QuerySource = {
+        **map_source(run_view),
         "url": f"{ROUTES}/runs/{run.id}/query?{run_version(replace(run_view, projection=None))}",
-        "run": run.id,
-        "view": LIVE if projection is None else "" if live else projection.id,
         "sprites": sprite_props(run_view)["sprites"],
         "samples": {} if data.of_points else SAMPLES,
-        "live": run_view.live,
         "names": list(data.classes),
     }
     if data.channels == 3:

@@ -104,20 +104,25 @@ class Subject(TypedDict):
     label: NotRequired[int | None]
 
 
-class QuerySource(TypedDict):
+class MapSource(TypedDict):
+    """The map of a run that is shown; `view` is empty until it is finished. A run that is `live` trains."""
+
+    run: str
+    view: str
+    live: bool
+
+
+class QuerySource(MapSource):
     """The route of a query, the map that is shown, names and titles of samples.
 
-    `view` is empty until the map is finished. `undrawn` says why there are no drawings. A run that is `live` trains:
-    what is asked of it is asked again at each snapshot. `names` are those of its classes, under which pictures may be
-    kept, too. `point`: a drawing is one point of the plane.
+    `undrawn` says why there are no drawings. What is asked of a run that trains is asked again at each snapshot.
+    `names` are those of its classes, under which pictures may be kept, too. `point`: a drawing is one point of the
+    plane.
     """
 
     url: str
-    run: str
-    view: str
     sprites: SpriteSheets
     samples: dict[str, str]
-    live: bool
     names: list[str]
     undrawn: NotRequired[str]
     point: NotRequired[bool]
@@ -154,6 +159,7 @@ class InspectorProps(Nouns, total=False):
     comparable: bool
     columns: bool
     query: QuerySource
+    map: MapSource
 
 
 class QueryPadProps(TypedDict):

@@ -21,6 +21,8 @@ from dmlviz.storage.run_schema.validation import (
 
 ClassCount = Annotated[int, Field(ge=0, le=100_000)]
 
+MAX_VECTOR = 4096  # columns of a table whose names are kept
+
 
 @with_config(STRICT)
 class ClassSplitDescription(TypedDict):
@@ -98,6 +100,7 @@ class RunDescription(TypedDict):
     fails: NotRequired[bool]
     plugins: NotRequired[dict[Text, Id]]  # the code of plug-ins, as in `TrainConfig.plugins`
     recording: NotRequired[Id]  # of a training that another program does; see `run_id` in dmlviz/runs/store.py
+    vector: NotRequired[Annotated[list[Text], Field(max_length=MAX_VECTOR)]]  # columns of a table: the embeddings
     device: NotRequired[Device]
     threads: NotRequired[Annotated[int, Field(ge=1, le=4096)]]
     precision: NotRequired[Precision]  # older runs lack it

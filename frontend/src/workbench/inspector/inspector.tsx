@@ -116,7 +116,9 @@ class Inspector {
     this.data = answer ? pinnedOf(props, answer) : decodeProps(props);
     const { metric, partner } = this.store.state;
     Object.assign(this.data, props.metrics ? { metric, partner } : { partner });
-    const asked = within(this.queries.node, "The query", () => this.queries.update(props.query ?? null));
+    const asked = within(this.queries.node, "The query", () =>
+      this.queries.update(props.query ?? null, props.query ?? props.map ?? null),
+    );
     if (!asked) this.showTab(); // else the query has called it
   }
 
@@ -226,6 +228,7 @@ class Inspector {
               {this.queries.galleryList}
             </>
           )}
+          {this.queries.otherRows}
         </>
       ),
     );

@@ -4,7 +4,7 @@ import { bus, MANY_NEW } from "../../lib/bus.ts";
 import { grouped, messageOf, percent } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
-import type { NewBatchContent, QuerySource } from "../../protocol.ts";
+import type { MapSource, NewBatchContent } from "../../protocol.ts";
 import { ManyMarks } from "./gallery.tsx";
 
 const FEW = 3; // classes, of which one reads without asking
@@ -20,7 +20,7 @@ class NewBatch {
   onChange: () => void = () => {};
 
   /** Another run or map is shown: what lies on the one before goes. */
-  update(source: QuerySource | null): void {
+  update(source: MapSource | null): void {
     const about = source?.view && !source.live ? `${source.run} ${source.view}` : "";
     if (about === this.about) return;
     this.about = about;
@@ -34,7 +34,7 @@ class NewBatch {
   }
 
   /** Place a data set, or (empty) the kept pictures. */
-  async place(source: QuerySource, name: string): Promise<void> {
+  async place(source: MapSource, name: string): Promise<void> {
     this.remove();
     this.busy = "Placing …";
     this.onChange();
@@ -67,7 +67,7 @@ class NewBatch {
     this.onChange();
   }
 
-  private async fetch<T>(source: QuerySource, path: string): Promise<T | null> {
+  private async fetch<T>(source: MapSource, path: string): Promise<T | null> {
     const asked = (this.asked = new AbortController());
     try {
       const address = `${ROUTES}/runs/${source.run}/${path}`;
@@ -84,7 +84,7 @@ class NewBatch {
 export const newBatch = new NewBatch();
 
 /** The line that places many images, and what is to be said of them. */
-export function NewBatchView({ source, kept }: { source: QuerySource; kept: number }) {
+export function NewBatchView({ source, kept }: { source: MapSource; kept: number }) {
   const { sets, content, trouble, busy } = newBatch;
   const names = Object.entries(sets);
   if (!newBatch.isPossible || (!kept && !names.length)) return null;
@@ -143,7 +143,7 @@ function Result({ content: { said, classes, far, places } }: { content: NewBatch
               <tr>
                 <th scope="col">Class</th>
                 <th scope="col">New</th>
-                <th scope="col">Test</th>
+                <th scope="col">Map</th>
                 <th scope="col" title="Nearest neighbors of one's own side; 50 % for one cloud">
                   Own side
                 </th>

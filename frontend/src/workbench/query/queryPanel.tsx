@@ -4,7 +4,7 @@ import { bus } from "../../lib/bus.ts";
 import { h } from "../../lib/dom.ts";
 import { draw, TextButton } from "../../lib/panel.tsx";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
-import type { OcclusionMaps, QueryAnswer, QuerySource } from "../../protocol.ts";
+import type { MapSource, OcclusionMaps, QueryAnswer, QuerySource } from "../../protocol.ts";
 import type { AskParts } from "../inspector/captions.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
 import { Asker, MAX_MB } from "./questions.ts";
@@ -32,6 +32,7 @@ const QUESTIONS = [questions.draw, questions.upload, questions.camera];
 export class QueryPanel {
   readonly node = h("div", "query");
   private source: QuerySource | null = null;
+  private map: MapSource | null = null;
   private dropWords = "";
   private offs: (() => void)[] = [];
   private listener = () => this.render();
@@ -70,13 +71,14 @@ export class QueryPanel {
     return tab === "Camera" ? questions.camera.answer : null;
   }
 
-  update(source: QuerySource | null): void {
+  /** `map`: what else is laid over it, also where nothing can be asked. */
+  update(source: QuerySource | null, map: MapSource | null = source): void {
     if (source?.url !== this.source?.url) for (const question of QUESTIONS) question.newest = -1;
-    this.source = source;
+    [this.source, this.map] = [source, map];
     gallery.onChange = this.listener;
     gallery.update(source);
     newBatch.onChange = this.listener;
-    newBatch.update(source);
+    newBatch.update(map);
     if (source) for (const question of QUESTIONS) question.onChange = this.listener;
     this.render();
   }
@@ -135,6 +137,11 @@ export class QueryPanel {
         {this.tab === "Upload" && <NewBatchView source={source} kept={gallery.content?.pictures.length ?? 0} />}
       </>
     );
+  }
+
+  /** Of a run without a net: the rows of others over its map. */
+  get otherRows() {
+    return !this.source && this.map && <NewBatchView source={this.map} kept={0} />;
   }
 
   private get question() {
