@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -19,14 +20,21 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Where the pages lie, each written once."""
+    return tmp_path_factory.mktemp("packed")
+
+
 @pytest.fixture
-def reader(visit, tmp_path) -> Callable[..., Person]:
+def reader(visit, folder) -> Callable[..., Person]:
     """`reader(run, projection)`: a person with the page of that run as a file."""
 
     def read(run: Run, projection: ProjectionRun | None = None) -> Person:
-        file = tmp_path / "run.html"
-        with file.open("wb") as page:
-            write_html(RunExport.from_run(run, projection), page)
+        file = folder / f"{projection.id if projection else run.id}.html"
+        if not file.exists():
+            with file.open("wb") as page:
+                write_html(RunExport.from_run(run, projection), page)
         person = visit()
         person.url = file.as_uri()
         person.page.goto(person.url)
