@@ -93,11 +93,6 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         """Kind of the linear projection in the run's replay."""
         return default_kind(self.config.embedding_dim, sum(name != UNLABELED for name in self._classes))
 
-    def has_vectors_of(self, other: "Run") -> bool:
-        """Return whether both hold vectors without a net, of the same columns or the same dimension."""
-        mine, theirs = ((run.config.embedding_dim, run.info.get("vector")) for run in (self, other))
-        return mine == theirs and not any(DATASETS[run.config.dataset].trainable for run in (self, other))
-
     @property
     def title(self) -> str:
         """Title, on one line."""
@@ -458,3 +453,9 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
         if is_run_id(id) and (self.path / "projections" / id / "projection.json").is_file():
             return ProjectionRun(self.path / "projections" / id)
         raise RunNotFoundError(f"Run {self.id} has no projection {str(id)[:40]!r}.")
+
+
+def have_same_vectors(*runs: Run) -> bool:
+    """Return whether all hold vectors without a net, of the same columns or the same dimension."""
+    kinds = {(run.config.embedding_dim, *run.info.get("vector", ())) for run in runs}
+    return len(kinds) == 1 and not any(DATASETS[run.config.dataset].trainable for run in runs)

@@ -10,7 +10,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.frame import Frame
 from dmlviz.errors import UserError
 from dmlviz.runs.gallery import Gallery, NamedPicture, checked_name, named_picture, read_named
-from dmlviz.runs.run import Run
+from dmlviz.runs.run import Run, have_same_vectors
 from dmlviz.storage.text import counted, one_line
 from dmlviz_app.answers.protocol import GalleryContent
 from dmlviz_app.answers.query_routes import (
@@ -96,7 +96,7 @@ async def batches(request: Request) -> Response:
     own = DATASETS[run.config.dataset]
     if not own.trainable:
         others = await asyncio.to_thread(services.runs.list)
-        same = {one.id: one.title for one in others if one.id != run.id and one.has_vectors_of(run)}
+        same = {one.id: one.title for one in others if one.id != run.id and have_same_vectors(one, run)}
         return JSONResponse(same, headers=NO_STORE)
     names = await asyncio.to_thread(services.datasets.available)
     alike = {name: DATASETS[name].title for name in names if name != own.name and own.takes_images_of(DATASETS[name])}
@@ -110,7 +110,7 @@ async def new_batch(request: Request) -> Response:
     data, view, rows = request.query_params.get("data"), request.query_params.get("view"), None
     if data is not None and not DATASETS[run.config.dataset].trainable:
         other, data = services.runs.get(data), None
-        if not other.has_vectors_of(run):
+        if not have_same_vectors(other, run):
             raise UserError(f"{other.title} has other vectors than {run.title}; choose another.")
         rows = str(other.path.resolve())
     if data is not None and data not in await asyncio.to_thread(services.datasets.available):
