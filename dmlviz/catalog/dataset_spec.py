@@ -144,11 +144,6 @@ class DatasetSpec(Spec):
         """What an item is called: an image, a point of the plane, or a row where there are vectors alone."""
         return "point" if self.of_points else "image" if self.size else "row"
 
-    @property
-    def of_test_images(self) -> bool:
-        """Whether an item is a test image: no point of the plane, nor what another program has embedded."""
-        return self.trainable and not self.of_points
-
     def class_ids(self, text: str, option: str) -> frozenset[int]:
         """Return the IDs of the classes that an option lists: names, IDs, or ranges of IDs, as in "cat,3,5-7".
 

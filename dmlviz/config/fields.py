@@ -134,6 +134,11 @@ def _second_labels(config: TrainConfig) -> Titles:
     return {"": "The classes", **{role: role.capitalize() for role in config.dataset_spec.roles if role != "query"}}
 
 
+def _samplers(config: TrainConfig) -> list[str]:
+    kinds = {"", *config.loss_spec.tuple_kinds}
+    return [name for name, one in SAMPLERS.items() if one.tuple_kind in kinds or name == config.sampler]
+
+
 def _among(titles: Titles) -> Callable[[TrainConfig], Titles]:
     return lambda config: titles
 
@@ -172,7 +177,7 @@ _CODE: Mapping[str, Mapping[str, Any]] = {
     },
     # The command line goes on beyond this.
     "steps": {"most": lambda s: max(20_000, s.steps), "short": lambda s: counted(s.steps, "step")},
-    "sampler": {"options": _of(SAMPLERS), "help": lambda s: s.sampler_spec.summary},
+    "sampler": {"options": _of(SAMPLERS, _samplers), "help": lambda s: s.sampler_spec.summary},
     "classes_per_batch": {"has_meaning": lambda s: s.sampler_spec.by_class},
     "images_per_class": {"has_meaning": lambda s: s.sampler_spec.by_class},
     "batch_size": {"has_meaning": lambda s: not s.sampler_spec.by_class},

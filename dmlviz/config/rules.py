@@ -472,7 +472,17 @@ RULES = (
         "The warm-up ends before the training; got warmup_steps = {warmup_steps} of {steps} steps: use fewer.",
     ),
     Rule(lambda s: s.corrections, gives_way=("corrections",), to=("dataset",)),  # of the other images
-    Rule(lambda s: _is_over(s, "images_per_class"), gives_way=("images_per_class",), to=("dataset",)),
-    Rule(lambda s: _is_over(s, "batch_size"), gives_way=("batch_size",), to=("dataset",)),
+    Rule(
+        lambda s: _is_over(s, "images_per_class") and s.sampler_spec.by_class,
+        "A batch has K = {images_per_class} images of a class; the smallest class of {dataset_spec.title} has "
+        "{dataset_spec.most[images_per_class]}: use images_per_class ≤ {dataset_spec.most[images_per_class]}.",
+    ),
+    Rule(
+        lambda s: _is_over(s, "batch_size") and not s.sampler_spec.by_class,
+        "A batch has {batch_size} images; {dataset_spec.title} has {dataset_spec.most[batch_size]} to train on: use "
+        "batch_size ≤ {dataset_spec.most[batch_size]}.",
+    ),
+    Rule(lambda s: _is_over(s, "images_per_class"), gives_way=("images_per_class",), to=("dataset", "sampler")),
+    Rule(lambda s: _is_over(s, "batch_size"), gives_way=("batch_size",), to=("dataset", "sampler")),
     Rule(lambda s: _is_over(s, "eval_subset_size"), gives_way=("eval_subset_size",), to=("dataset",)),
 )

@@ -181,8 +181,8 @@ def _described(export: RunExport, labels: np.ndarray) -> RunContents:
         streams=[],
         left_out=0,
     )
-    if not run.config.dataset_spec.of_test_images:
-        contents["noun"] = run.config.dataset_spec.noun
+    if (spec := run.config.dataset_spec).of_points or not spec.trainable:
+        contents["noun"] = spec.noun
     return contents
 
 

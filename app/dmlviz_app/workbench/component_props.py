@@ -115,7 +115,7 @@ def layout_settings(run_view: RunView) -> list[LayoutSetting] | str:
 def noun_props(run_view: RunView) -> Nouns:
     """Return the name of an item that is no test image, and whether the embeddings were imported."""
     spec = run_view.run.config.dataset_spec
-    nouns: Nouns = {} if spec.of_test_images else {"noun": spec.noun}
+    nouns: Nouns = {"noun": spec.noun} if spec.of_points or not spec.trainable else {}
     if not spec.trainable and not run_view.run.recorded:
         nouns["given"] = True
     return nouns
