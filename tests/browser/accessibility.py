@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 GROUNDS = {"dark": "rgb(20, 22, 27)", "light": "rgb(255, 255, 255)"}
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
-LOOK = """async (colors) => {
+LOOK = """async ([colors, part]) => {
   const practices = ["empty-table-header", "heading-order"]; // of all best practices
   const others = {
     runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] },
@@ -16,7 +16,7 @@ LOOK = """async (colors) => {
     },
   };
   const rules = colors ? { runOnly: { type: "rule", values: ["color-contrast"] } } : others;
-  const { violations } = await axe.run(document, { ...rules, resultTypes: ["violations"] });
+  const { violations } = await axe.run(part, { ...rules, resultTypes: ["violations"] });
   const where = ({ target, any }) => `${target.join(" ")} (${any[0]?.message ?? ""})`;
   return violations.map(({ id, help, nodes }) =>
     `${id}: ${help}: ${nodes.slice(0, 5).map(where).join("; ")}`);
@@ -29,8 +29,8 @@ WIDE = """["html", "#stMain", "[data-testid=stSidebarContent]"].filter((name) =>
 })"""
 
 
-def color_violations(page: Page, themes: tuple[str, ...] = ("dark", "light")) -> list[str]:
-    """Texts that are too pale in one of the themes, a sentence each; nine tenths of what axe-core has to do."""
+def color_violations(page: Page, themes: tuple[str, ...] = ("dark", "light"), part: str = "html") -> list[str]:
+    """Texts of a part that are too pale in one of the themes, a sentence each; nine tenths of what axe-core does."""
     page.evaluate(AXE)
     sentences = []
     shown = "dark" if page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") else "light"
@@ -39,21 +39,21 @@ def color_violations(page: Page, themes: tuple[str, ...] = ("dark", "light")) ->
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", GROUNDS[theme])
         page.wait_for_timeout(300)  # colors fade from one theme to the other
         for _ in range(10):  # which takes a busy machine longer
-            if not (violations := page.evaluate(LOOK, True)):
+            if not (violations := page.evaluate(LOOK, [True, part])):
                 break
             page.wait_for_timeout(1000)
         sentences += [f"{theme}: {sentence}" for sentence in violations]
     return sentences
 
 
-def accessibility_violations(page: Page) -> list[str]:
-    """What axe-core finds: colors in either theme, all else in one of them, also at 200 %; a sentence each."""
-    sentences = color_violations(page)
-    sentences += page.evaluate(LOOK, False)
+def accessibility_violations(page: Page, part: str = "html") -> list[str]:
+    """What axe-core finds in a part: colors in either theme, all else in one, also at 200 %; a sentence each."""
+    sentences = color_violations(page, part=part)
+    sentences += page.evaluate(LOOK, [False, part])
     size = page.viewport_size
     page.set_viewport_size({name: length // 2 for name, length in size.items()})  # as a browser's zoom does
     page.wait_for_timeout(500)
-    sentences += [f"at 200 %: {sentence}" for sentence in page.evaluate(LOOK, False)]
+    sentences += [f"at 200 %: {sentence}" for sentence in page.evaluate(LOOK, [False, part])]
     if wide := page.evaluate(WIDE):
         sentences.append(f"at 200 %: these scroll sideways: {wide}")
     page.set_viewport_size(size)
