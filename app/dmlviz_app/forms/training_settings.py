@@ -114,7 +114,8 @@ class TrainingDraft(Speaking):
                 self.settings[name] = getattr(config, name)
         default = TrainConfig.unchecked(self._fields())  # some settings make sense together only
         for name in SETTINGS:
-            if getattr(config, name) != getattr(default, name):
+            is_no_choice = name == "miner" and config.sampler_spec.tuple_kind  # which is why there is none
+            if getattr(config, name) != getattr(default, name) and not is_no_choice:
                 self.settings[name] = getattr(config, name)
 
     def set_param(self, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
