@@ -126,15 +126,9 @@ ORACLES = gather()
 # Which rows a test with an argument of this name runs over.
 ROWS: dict[str, Callable[[Oracle], bool]] = {
     "oracle": lambda row: True,
-    "permutable": lambda row: "permutation" in row.unchanged_by,
-    "turnable": lambda row: "rotation" in row.unchanged_by,
-    "movable": lambda row: "translation" in row.unchanged_by,
-    "stretchable": lambda row: "scaling" in row.unchanged_by,
-    "weightless": lambda row: not list(row.build().parameters()) and not losses.LOSSES[row.name].by_number,
     "remembering": lambda row: (
         losses.LOSSES[row.name].memory and row.name != "weighted_sum" and not _takes_whole_batches(row)
     ),
-    "at_its_own_distance": lambda row: "distance" not in row.params,
 }
 
 
