@@ -51,10 +51,9 @@ def check(rows, level=None):
     return found
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("splits", SPLITS, ids="/".join)
-def test_a_split_is_found_under_every_name_and_at_every_depth(place, splits):
-    for top in TOPS:
+def test_a_split_is_found_under_every_name_and_at_every_depth(splits):
+    for place, top in product(PLACES, TOPS):
         found = check(laid_out(PLACES[place], splits, top))
         assert f"cat, dog, owl; {splits[0]} to train on, {splits[1]} to test on" in found.notes[0]
         assert found.warnings == []
@@ -137,13 +136,13 @@ NUMBERED = {
 
 @pytest.mark.parametrize("classes", [CLASSES, ("american_bulldog", "Persian"), ("日本", "עברית")], ids="/".join)
 @pytest.mark.parametrize("form", NUMBERED)
-@pytest.mark.parametrize("folders", [[()], [("pets", "images")], [("train",), ("test",)], [("train",), ("test1",)]])
-def test_classes_are_in_the_names_of_files_where_no_folder_tells_them(form, classes, folders):
-    rows = [(folder, name, number) for folder in folders for name in classes for number in range(4)]
-    stems = [NUMBERED[form](name, number) for _, name, number in rows]
-    found = read_class_folders([folder for folder, _, _ in rows], None, stems)
-    assert found.names == [name for _, name, _ in rows]
-    assert set(found.splits) == ({"train", "test"} if len(folders) > 1 else {""})
+def test_classes_are_in_the_names_of_files_where_no_folder_tells_them(form, classes):
+    for folders in ([()], [("pets", "images")], [("train",), ("test",)], [("train",), ("test1",)]):
+        rows = [(folder, name, number) for folder in folders for name in classes for number in range(4)]
+        stems = [NUMBERED[form](name, number) for _, name, number in rows]
+        found = read_class_folders([folder for folder, _, _ in rows], None, stems)
+        assert found.names == [name for _, name, _ in rows]
+        assert set(found.splits) == ({"train", "test"} if len(folders) > 1 else {""})
     assert found.notes[0].startswith(f"Classes are in the names of the files: {classes[0]}, ")
     assert found.warnings[0] == "If names of files are no classes, put the pictures of each class into a folder."
 
