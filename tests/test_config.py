@@ -204,7 +204,7 @@ def test_held_out_classes_are_a_set_and_reduce_classes_per_batch() -> None:
             {"held_out_classes": "7,8", "classes_per_batch": 9},
             "P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤",
         ),
-        ({"held_out_classes": "seven"}, "held_out_classes.0: .*got 'seven'"),
+        ({"held_out_classes": "seven"}, "held_out_classes: .*got 'seven'"),
         ({"sampler": "balanced", "images_per_class": 999}, "A batch has at most 4096 images; got 9990"),
         ({"sampler": "balanced", "max_train_images": 100}, "A batch has 160 images; got max_train_images = 100"),
         (

@@ -126,7 +126,7 @@ def read_option(name: str, value: Any) -> Any:
 def _parse_key_value(option: str, text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise UserError(f"{option} takes name=value, e.g. {option} margin=0.2; got {text!r}.")
+        raise UserError(f"{option} takes name=value, e.g. {option} {name or 'margin'}=0.2; got {text!r}.")
     try:
         return name, json.loads(value)
     except (ValueError, RecursionError):  # no JSON, more digits than Python reads, or too deep

@@ -109,7 +109,7 @@ def _validation_messages(model: type[BaseModel], problems: Sequence[Any]) -> Ite
     """Return a sentence for each problem, and one for all unknown settings, which lists the known ones."""
     unknown = []
     for problem in problems:
-        cause, name = _cause(problem), ".".join(one_line(str(part), 40) for part in problem["loc"])
+        cause, name = _cause(problem), ".".join(one_line(one, 40) for one in problem["loc"] if isinstance(one, str))
         if isinstance(cause, UserError):
             yield str(cause)
         elif problem["type"] == "extra_forbidden":

@@ -43,6 +43,7 @@ _PLAIN = {
     ", unable to parse string as a number": "",
     ", got a number with a fractional part": "",
     "Input should": "must",
+    "String should match pattern '^[0-9a-f]{16}$'": "must be 16 hexadecimal digits",
     "a valid integer": "a whole number",
     "a valid number": "a number",
     "a valid string": "a text",
