@@ -127,7 +127,8 @@ def _title(run: Run) -> str:
 
 def _why(run: Run, runs: list[Run]) -> str:
     """Return which run of a data set this is, in a sentence."""
-    title, score = DATASETS[run.config.dataset].title, validation_score(run)
+    spec, score = run.config.dataset_spec, validation_score(run)
+    title, scored = spec.title, spec.said("validation images")
     if has_own_vectors(run):
         return f"{title} has vectors of its own: they are compared with each other, and no net is needed."
     if len(runs) == 1:
@@ -135,10 +136,8 @@ def _why(run: Run, runs: list[Run]) -> str:
     if run is not runs[0]:
         return f"Chosen by you. The best of the {len(runs)} runs of {title} is {_title(runs[0])}."
     if score is None:
-        return f"The newest of the {len(runs)} runs of {title}: none has a score of validation images."
-    return (
-        f"The best of the {len(runs)} runs of {title}: {metric_title(CHOSEN_BY)} of validation images is {score:.1%}."
-    )
+        return f"The newest of the {len(runs)} runs of {title}: none has a score of {scored}."
+    return f"The best of the {len(runs)} runs of {title}: {metric_title(CHOSEN_BY)} of {scored} is {score:.1%}."
 
 
 def _decisions(run: Run, corrections: Corrections) -> None:
@@ -167,7 +166,7 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
     _counts(run, corrections)
     changed = corrected_config(run.config, corrections)
     if changed is None:
-        st.caption("Relabel or exclude an image, and train again with that.")
+        st.caption(run.config.dataset_spec.said("Relabel or exclude an image, and train again with that."))
         return
     status = services.jobs.status(changed.id)
     if training != status.is_live:
@@ -191,7 +190,7 @@ def _again(ui: CleanState, services: Services, run: Run, corrections: Correction
             "after": [_number(other) for _, other in rows.values()],
         }
     )
-    st.caption("Scores of the test images, whose labels no correction changes.")
+    st.caption(run.config.dataset_spec.said("Scores of the test images, whose labels no correction changes."))
     if after:
         navigation.link("compare", "Compare both runs", {"a": run.id, "b": changed.id}, icon=":material/compare:")
     navigation.link(
