@@ -19,19 +19,15 @@ from dmlviz.catalog.projections import PROJECTIONS
 from dmlviz.errors import UserError
 
 
-@pytest.mark.parametrize("loss_name", losses.LOSSES)
-def test_every_loss_is_explained(loss_name):
-    loss = losses.LOSSES[loss_name]
-    assert loss.title
-    assert loss.formula
-    assert loss.family
-    assert loss.reference
-    assert loss.summary.endswith(".")
-    assert len(loss.summary) < 160
-    assert loss.when_to_use.endswith(".")
-    for parameter in loss.parameters:
-        assert parameter.help, parameter.name
-        assert parameter.kind is not float or (parameter.minimum is not None and parameter.maximum is not None)
+def test_every_loss_is_explained():
+    for loss in losses.LOSSES.values():
+        assert all((loss.title, loss.formula, loss.family, loss.reference)), loss.name
+        assert loss.summary.endswith("."), loss.name
+        assert len(loss.summary) < 160, loss.name
+        assert loss.when_to_use.endswith("."), loss.name
+        for parameter in loss.parameters:
+            assert parameter.help, (loss.name, parameter.name)
+            assert parameter.kind is not float or None not in (parameter.minimum, parameter.maximum), loss.name
 
 
 @pytest.mark.parametrize("loss_name", losses.LOSSES)
