@@ -68,7 +68,7 @@ def query_net(export: RunExport) -> QueryNet:
         "dims": export.embeddings.shape[1],
         "unit": unit,
         "curvature": (curvature := curvature_of(export.embeddings)),
-        "calibration": Judge(export.run, compare_features=False).calibration.packed(),
+        "calibration": Judge(export.run, compare_images=False).calibration.packed(),
         "mean": spec.mean,
         "std": spec.std,
         "framing": {"size": spec.size, "dark_on_light": spec.dark_on_light, **asdict(framing)},

@@ -1,4 +1,4 @@
-"""Shapes of images compared by histograms of oriented gradients: what no net has to learn first.
+"""Shapes of images compared by histograms of oriented gradients, and their ink: what no net has to learn first.
 
 A small net that has seen only digits takes a T for a 7; the directions of their edges differ.
 
@@ -23,7 +23,8 @@ from dmlviz.ops.nearest_neighbors import NearestNeighbors
 SIDE = 28  # pixels to which images are scaled
 DIRECTIONS = 8
 STRIDE = 3  # pixels between the centers of two histograms
-NEIGHBORS = 5
+NEIGHBORS = 10
+BLANK = 0.2  # squared length of edges up to which a place is nearly blank: far less, and specks count like strokes
 CROWDING = 0.75  # power of the neighbors' own distance: 0 ignores it, 1 is the local outlier factor
 AXES, MANY = 64, 2000  # principal axes in which so many shapes or more are compared: as good, ten times as fast
 _CHUNK = 64  # images whose edges fit into the cache: three times as fast as 256
@@ -36,24 +37,58 @@ def oriented_gradients(images: np.ndarray) -> np.ndarray:
         images: n × h × w or n × h × w × 3, uint8.
 
     Returns:
-        n × 648, float32: 8 directions at 9 × 9 places, each place of length 1 or, where it is blank, 0.
+        n × 648, float32: 8 directions at 9 × 9 places, each place of a length up to 1; 0 where it is blank.
     """
     return np.concatenate([_oriented_gradients(images[at : at + _CHUNK]) for at in range(0, len(images), _CHUNK)])
 
 
 def _oriented_gradients(images: np.ndarray) -> np.ndarray:
-    pixels = torch.from_numpy(images.astype(np.float32)) / 255
-    gray = (pixels.mean(dim=3) if pixels.ndim == 4 else pixels)[:, None]
-    if gray.shape[2:] != (SIDE, SIDE):
-        gray = F.interpolate(gray, (SIDE, SIDE), mode="bilinear", antialias=True)
-    smooth = _blur(gray, 0.7, 2, 1)
+    smooth = _blur(_gray(images), 0.7, 2, 1)
     right = F.pad(smooth[..., 2:] - smooth[..., :-2], (1, 1))
     down = F.pad(smooth[..., 2:, :] - smooth[..., :-2, :], (0, 0, 1, 1))
     angles = (torch.arange(DIRECTIONS) * (2 * math.pi / DIRECTIONS))[:, None, None]
     along = (right * angles.cos() + down * angles.sin()).relu()  # n × directions × h × w
     edges = along**3 / (right**2 + down**2 + 1e-6)  # the length of each, mostly in the nearest direction
     histograms = _blur(edges, 2.0, 4, STRIDE).flatten(2)
-    return np.asarray((histograms / (histograms.square().sum(dim=1, keepdim=True) + 1e-4).sqrt()).flatten(1))
+    return np.asarray((histograms / (histograms.square().sum(dim=1, keepdim=True) + BLANK).sqrt()).flatten(1))
+
+
+def _gray(images: np.ndarray) -> Tensor:
+    pixels = torch.from_numpy(images.astype(np.float32)) / 255
+    gray = (pixels.mean(dim=3) if pixels.ndim == 4 else pixels)[:, None]
+    return (
+        gray if gray.shape[2:] == (SIDE, SIDE) else F.interpolate(gray, (SIDE, SIDE), mode="bilinear", antialias=True)
+    )
+
+
+def ink(images: np.ndarray) -> np.ndarray:
+    """Return six measures of each image, which noise and print have others of than writing.
+
+    Args:
+        images: n × h × w or n × h × w × 3, uint8.
+
+    Returns:
+        n × 6, float32: its ink and the length of its edges, width and height of the ink, how dark it is, and the share
+        of fine detail, all but the fifth as logarithms.
+    """
+    return np.concatenate([_ink(_gray(images[at : at + _CHUNK])[:, 0]) for at in range(0, len(images), _CHUNK)])
+
+
+def _ink(gray: Tensor) -> np.ndarray:
+    total = gray.sum(dim=(1, 2)) + 1e-3
+    across = [_spread(gray.sum(dim=axis) / total[:, None]) for axis in (1, 2)]
+    right, down = (F.pad(gray, edge).diff(dim=axis) for edge, axis in (((0, 1), 2), ((0, 0, 0, 1), 1)))
+    edges = (right**2 + down**2).sqrt().sum(dim=(1, 2)) + 1e-3
+    squares = gray.square().sum(dim=(1, 2))
+    fine = torch.fft.rfft2(gray)[:, 8:21, 6:].abs().square().sum(dim=(1, 2)) / (squares + 1e-3) + 1e-4
+    return torch.stack([total.log(), edges.log(), *across, squares / total, fine.log()], dim=1).numpy()
+
+
+def _spread(shares: Tensor) -> Tensor:
+    """Return the logarithm of the standard deviation of the place (n), for shares of each place (n × SIDE)."""
+    at = torch.arange(SIDE) / SIDE
+    mean = (shares * at).sum(dim=1, keepdim=True)
+    return 0.5 * ((shares * (at - mean) ** 2).sum(dim=1) + 1e-5).log()
 
 
 def _blur(images: Tensor, sigma: float, radius: int, stride: int) -> Tensor:
@@ -65,7 +100,7 @@ def _blur(images: Tensor, sigma: float, radius: int, stride: int) -> Tensor:
 
 
 class ShapeDistance:
-    """Tells how far the shape of an image is from those of known ones of its class.
+    """Tells how far the shape and the ink of an image are from those of known ones of its class.
 
     A T that a net takes for a 7 is near to the shapes of a 1, which says nothing for a 7. A class of few images is
     compared with all.
@@ -77,10 +112,10 @@ class ShapeDistance:
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.arrays = arrays
         self._axes = LinearProjection(arrays["mean"], arrays["axes"], np.ones(0), "pca") if "axes" in arrays else None
-        shapes, labels, own = (arrays[name] for name in ("shapes", "labels", "own"))
-        classes, counts = np.unique(labels, return_counts=True)
-        members = {label: labels == label for label in classes[counts > NEIGHBORS].tolist()}
-        self._of = {label: _Shapes(shapes[rows], own[rows]) for label, rows in members.items()}
+        classes, counts = np.unique(arrays["labels"], return_counts=True)
+        members = {label: arrays["labels"] == label for label in classes[counts > NEIGHBORS].tolist()}
+        shapes, own, inks = (arrays[name] for name in ("shapes", "own", "inks"))
+        self._of = {label: _Shapes(shapes[rows], own[rows], inks[rows]) for label, rows in members.items()}
 
     @classmethod
     def of_images(cls, known: np.ndarray, labels: np.ndarray) -> Self:
@@ -90,38 +125,47 @@ class ShapeDistance:
             axes = LinearProjection.pca(shapes[:: len(shapes) // MANY], AXES)
             shapes = axes.project(shapes)
             arrays |= {"mean": axes.mean, "axes": axes.components}
+        shapes = shapes.astype(np.float16)  # half of the file
         for label in np.unique(labels).tolist():
             if (rows := labels == label).sum() > NEIGHBORS:
-                arrays["own"][rows] = _own(NearestNeighbors(shapes[rows]))
-        return cls(arrays | {"shapes": shapes})
+                arrays["own"][rows] = _own(shapes[rows])
+        return cls(arrays | {"shapes": shapes, "inks": ink(known)})
 
     @cached_property
     def _all(self) -> "_Shapes":
-        return _Shapes(self.arrays["shapes"], _own(NearestNeighbors(self.arrays["shapes"])))
+        shapes = self.arrays["shapes"]
+        return _Shapes(shapes, _own(shapes), self.arrays["inks"])
 
-    def of(self, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return how far images (as `known`) are from those of the classes `labels` (n), as of `_Shapes.far` (n)."""
-        shapes, distances = oriented_gradients(images), np.empty(len(images))
+    def of(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far shape and ink of images (as `known`) are from those of the classes `labels` (n each)."""
+        shapes, inks, distances = oriented_gradients(images), ink(images), np.empty((2, len(images)))
         shapes = self._axes.project(shapes) if self._axes else shapes
         for label in np.unique(labels).tolist():
-            rows = labels == label
-            distances[rows] = (self._of.get(label) or self._all).far(shapes[rows])
-        return distances
+            rows, known = labels == label, self._of.get(label) or self._all
+            distances[:, rows] = known.far(shapes[rows]), known.ink_far(inks[rows])
+        return distances[0], distances[1]
 
 
-def _own(search: NearestNeighbors) -> np.ndarray:
+def _own(shapes: np.ndarray) -> np.ndarray:
     """Return the mean distance of each shape to the nearest others (n)."""
+    search = NearestNeighbors(shapes.astype(np.float32))
     return np.asarray(search.others(min(NEIGHBORS, len(search) - 1))[0].mean(axis=1))
 
 
 class _Shapes:
-    """Histograms that are searched, and the distances among themselves."""
+    """Histograms that are searched, the distances among themselves, and how their ink is spread."""
 
-    def __init__(self, shapes: np.ndarray, own: np.ndarray) -> None:
-        self._search, self._own = NearestNeighbors(shapes), own
+    def __init__(self, shapes: np.ndarray, own: np.ndarray, inks: np.ndarray) -> None:
+        self._search, self._own = NearestNeighbors(shapes.astype(np.float32)), own
+        self._ink, self._spread = inks.mean(axis=0), np.linalg.inv(np.cov(inks.T) + 1e-4 * np.eye(inks.shape[1]))
 
     def far(self, shapes: np.ndarray) -> np.ndarray:
         """Return the mean distance of each to the nearest, in terms of that among themselves (n)."""
         distances, nearest = self._search.search(shapes, min(NEIGHBORS, len(self._own) - 1))
         among = np.maximum(self._own[nearest].mean(axis=1), 1e-6)
         return np.asarray(distances.mean(axis=1) / among**CROWDING)
+
+    def ink_far(self, inks: np.ndarray) -> np.ndarray:
+        """Return the Mahalanobis distance of the ink of each (n)."""
+        away = inks - self._ink
+        return np.asarray(np.sqrt(((away @ self._spread) * away).sum(axis=1)))

@@ -1,9 +1,8 @@
 """Confidence of the answer to a query image, in words, calibrated on images whose answers are known.
 
-An image is strange by three distances to its neighbors: in the embedding; in the features from which the net makes the
-embedding, where a net that sends everything onto a circle still sees what it has never seen; and of its shape, which
-tells letters from digits that a small net takes for the same. How strange is unusual, and how many neighbors must
-agree, follows from the calibration images (split conformal prediction: Vovk et al. 2005, chapter 4).
+An image is strange by three distances: to its neighbors in the embedding; of its shape, which tells letters from digits
+that a small net takes for the same; and of its ink, which tells noise. How strange is unusual, and how many neighbors
+must agree, follows from the calibration images (split conformal prediction: Vovk et al. 2005, chapter 4).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,12 +17,12 @@ NOT_SURE = 0.05  # so many are not sure, unless the neighbors of more disagree
 RIGHT = 0.99  # of the sure ones have the right class; where no number of agreeing neighbors reaches it, the first of
 LOWER_RIGHT = 0.95, 0.9  # these with which half of the calibration images are sure, else the last
 ERRORS = 2.576  # standard errors below what was found, for one wrong promise in twenty with ten numbers of neighbors
-Space = Literal["embedding", "features", "shape"]
-WEIGHTS: dict[Space, float] = {"embedding": 0.3, "features": 0.3, "shape": 1.0}  # each distance in its usual spread
+Space = Literal["embedding", "shape", "ink"]
+WEIGHTS: dict[Space, float] = {"embedding": 0.5, "shape": 1.0, "ink": 0.3}  # each distance in its usual spread
 FARTHER: dict[Space, str] = {
     "embedding": "Farther from its neighbors than",
-    "features": "Farther from its neighbors in the net's features than",
     "shape": "Farther in its shape from known images of the class than",
+    "ink": "Farther in its brightness, edges and size from known images of the class than",
 }
 
 Level = Literal["sure", "unsure", "unlike"]
@@ -65,8 +64,8 @@ class NeighborSignals:
     """Distances and classes of the neighbors of n images.
 
     Attributes:
-        distances: Mean distance to the nearest images (n), in each space that is compared: the embedding, the net's
-            features, and the shape, as of `ShapeDistance.of`.
+        distances: Mean distance to the nearest images (n), in the embedding, and those of shape and ink, if they are
+            compared, as of `ShapeDistance`.
         label: Class of most neighbors (n).
         agreeing: Neighbors of that class (n).
         neighbors: Number of neighbors of each image.

@@ -289,7 +289,7 @@ def test_an_uploaded_image_is_answered_a_hostile_one_is_one_sentence_and_a_photo
     expect(person.page.locator(".inspector strong").first).to_contain_text(CONFIDENCE)
     expect(person.page.locator(".inspector")).to_contain_text("neighbors are of class 7")
     title = person.page.locator(".inspector strong").first
-    expect(title).to_have_attribute("title", re.compile("Calibrated on 120 validation and 596 test images"))
+    expect(title).to_have_attribute("title", re.compile("Calibrated on 596 test images"))
     inspected = person.page.locator(".inspector .strip li:last-child canvas")
     sample = inspected.evaluate("canvas => canvas.toDataURL()")
     picture = Image.new("RGB", (300, 400), "white")
