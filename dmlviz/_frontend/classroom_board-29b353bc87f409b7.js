@@ -1,1 +1,0 @@
-export { classroom_board as default } from "../dmlviz.workbench/page-711134761b257afb.js";

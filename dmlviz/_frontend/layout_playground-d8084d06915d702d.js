@@ -1,1 +1,0 @@
-export { layout_playground as default } from "../dmlviz.workbench/page-711134761b257afb.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-711134761b257afb.js";

@@ -1,0 +1,1 @@
+export { workbench as default } from "../dmlviz.workbench/page-5f4cfa7c409118eb.js";
