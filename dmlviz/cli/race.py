@@ -38,6 +38,8 @@ def race(
         UserError: For more than six losses, or one that does not go with the settings.
     """
     names = usual_losses(base) if losses == ALL else [name.strip() for name in losses.split(",")]
+    if ALL in names:
+        raise UserError("The losses of a race are named, or all are meant; got both: leave out all, or the names.")
     if not 2 <= len(names) <= MOST:
         raise UserError(f"A race has 2 to {MOST} losses; got {len(names)}: name them with commas between, or all.")
     configs = [racer(base, name) for name in dict.fromkeys(names)]

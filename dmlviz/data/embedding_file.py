@@ -127,7 +127,8 @@ class EmbeddingTable(NamedTuple):
         if self.labels is not None:
             texts = [label_text(one) for one in self.labels.tolist()]
             missing, values = texts.count(UNLABELED), len(set(texts) - {UNLABELED})
-            label = f"Label: {self.label} ({values:,} {'value' if values == 1 else 'values'}, {missing:,} missing)."
+            name, unit = self.label or "the column without a name", "value" if values == 1 else "values"
+            label = f"Label: {name} ({values:,} {unit}, {missing:,} missing)."
         shown = ", ".join([*self.left_out[:8], *(["…"] if len(self.left_out) > 8 else [])])
         left_out = f"Left out: {len(self.left_out):,}, {shown}." if self.left_out else ""
         return " ".join(part for part in (label, self.vector, left_out) if part)

@@ -252,10 +252,11 @@ def _indices_by_class(labels: np.ndarray, classes_per_batch: int, images_per_cla
             f"use classes_per_batch ≤ {len(classes)}."
         )
     if counts.min() < images_per_class:
-        scarce = classes[counts.argmin()]
+        scarce, fewest = classes[counts.argmin()], counts.min()
+        fewer = f"images_per_class ≤ {fewest}" if fewest > 1 else "a sampler that draws from all images"
         raise UserError(
-            f"A batch has K = {images_per_class} images per class; class {scarce} has {counts.min()}: "
-            f"use images_per_class ≤ {counts.min()}, or train on more images."
+            f"A batch has K = {images_per_class} images per class; class number {scarce} has {fewest}: use {fewer}, or "
+            "train on more images."
         )
     return [np.flatnonzero(labels == label) for label in classes]
 
