@@ -124,7 +124,7 @@ class TrainFields(Config):
     loss_params: Fields = Field(default_factory=dict, description="loss parameters")
     second_labels: str = Field(
         default="",
-        pattern="^[a-z_]{0,40}$",
+        max_length=40,
         description="labels that the second loss of a sum sees, e.g. model of identities (default: the classes)",
     )
     miner: str | None = Field(default=None, description="miner (default: all pairs or triplets of the batch)")
