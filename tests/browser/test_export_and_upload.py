@@ -54,7 +54,8 @@ def test_an_exported_page_plays_without_server_or_network(person, chromium, runs
     alone = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme="dark", offline=True)
     alone.set_default_timeout(SLOW)
     page, said, asked = alone.new_page(), [], []
-    page.on("console", lambda message: said.append(message.text))
+    # A driver that draws in software says once in a browser that it is slow.
+    page.on("console", lambda message: "GL Driver Message" in message.text or said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri())
@@ -119,9 +120,9 @@ def shapes(count: int = 15) -> bytes:
 
 
 def shops() -> bytes:
-    """A Parquet file of vectors with three columns."""
+    """A Parquet file of vectors with three columns, two of words that recur, so that none is the label."""
     rng, file = np.random.default_rng(0), io.BytesIO()
-    columns = {"shop": ["Lima", "Oslo"] * 30, "price": np.arange(60) / 4, "name": [f"Thing {i}" for i in range(60)]}
+    columns = {"shop": ["Lima", "Oslo"] * 30, "price": np.arange(60) / 4, "name": [f"Thing {i % 30}" for i in range(60)]}
     parquet.write_table(pa.table({"vector": rng.normal(size=(60, 5)).tolist()} | columns), file)
     return file.getvalue()
 
@@ -168,11 +169,11 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     expect(person.map.locator(".scale-title")).to_have_text("price")
     person.page.locator(".st-key-table summary").click()
     search = person.page.get_by_role("textbox", name="Search")
-    search.fill("thing 5")
+    search.fill("thing 1")
     search.press("Enter")
-    expect(person.page.get_by_text("11 of 60 rows")).to_be_visible()
+    expect(person.page.get_by_text("22 of 60 rows")).to_be_visible()
     person.press("Select on the map")
-    person.map_has("selected", "11")
+    person.map_has("selected", "22")
 
 
 @pytest.fixture(scope="module")

@@ -205,7 +205,7 @@ def test_a_live_map_settles_into_that_of_all_points_in_its_place_and_as_good_as_
     assert settled.iterations == scratch.iterations
     assert kept(rows, settled.coordinates) > kept(rows, scratch.coordinates) - 0.1
     if method == "tsne":
-        assert settled.error < 1.02 * scratch.error
+        assert settled.error < 1.03 * scratch.error
     assert far(followed, settled.coordinates) < (0.05 if method in ("tsne", "umap") else 0.1)
     assert settled.quality.measured == len(rows)
 
@@ -229,6 +229,6 @@ def test_few_known_points_settle_with_many_others_in_their_place_unless_all_is_n
     # The last digit of a start alone moves UMAP's 2.65 of 10 neighbors by 0.1, to either side.
     assert kept(rows, settled.coordinates) > 0.93 * kept(rows, scratch.coordinates)
     if method == "tsne":
-        assert settled.error < 1.02 * scratch.error
+        assert settled.error < 1.03 * scratch.error
     if kind != "noise":  # which has no layout of its own
         assert far(followed, settled.coordinates) < 0.1
