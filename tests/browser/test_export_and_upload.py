@@ -122,7 +122,11 @@ def shapes(count: int = 15) -> bytes:
 def shops() -> bytes:
     """A Parquet file of vectors with three columns, two of words that recur, so that none is the label."""
     rng, file = np.random.default_rng(0), io.BytesIO()
-    columns = {"shop": ["Lima", "Oslo"] * 30, "price": np.arange(60) / 4, "name": [f"Thing {i % 30}" for i in range(60)]}
+    columns = {
+        "shop": ["Lima", "Oslo"] * 30,
+        "price": np.arange(60) / 4,
+        "name": [f"Thing {i % 30}" for i in range(60)],
+    }
     parquet.write_table(pa.table({"vector": rng.normal(size=(60, 5)).tolist()} | columns), file)
     return file.getvalue()
 
