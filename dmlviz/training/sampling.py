@@ -255,7 +255,7 @@ def _indices_by_class(labels: np.ndarray, classes_per_batch: int, images_per_cla
         scarce, fewest = classes[counts.argmin()], counts.min()
         fewer = f"images_per_class ≤ {fewest}" if fewest > 1 else "a sampler that draws from all images"
         raise UserError(
-            f"A batch has K = {images_per_class} images per class; class number {scarce} has {fewest}: use {fewer}, or "
+            f"A batch has K = {images_per_class} images per class; class {scarce} has {fewest}: use {fewer}, or "
             "train on more images."
         )
     return [np.flatnonzero(labels == label) for label in classes]

@@ -210,7 +210,7 @@ def test_equal_seeds_give_equal_batches_and_epochs_differ(sampler: str) -> None:
     ("labels", "classes", "images", "message"),
     [
         (np.zeros(50), 2, 4, r"has P = 2 classes; the training images have 1: use classes_per_batch ≤ 1\."),
-        (np.repeat([0, 1], [50, 3]), 2, 4, r"has K = 4 images per class; class number 1 has 3: use images_per_class"),
+        (np.repeat([0, 1], [50, 3]), 2, 4, r"has K = 4 images per class; class 1 has 3: use images_per_class"),
     ],
 )
 def test_too_few_classes_or_images_are_one_sentence(
