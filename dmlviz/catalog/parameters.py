@@ -163,7 +163,8 @@ class Spec:
     `name` is what settings and files call it, `title` what the page calls it. `summary` says in one sentence what it
     does, `when_to_use` when it is the right choice, `formula` (LaTeX) what it computes, `reference` where it comes
     from. `family` groups choices on the page; `aliases` are other words by which the search of Learn finds it.
-    `in_ball` tells of a loss, a miner or a sampler whether it takes distances of the Poincaré ball, and nothing else.
+    `in_ball` tells of a loss, a miner or a sampler whether it takes distances of the Poincaré ball, and nothing else;
+    `of_training_set` whether it looks at the embeddings of all training images once an epoch.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Spec:
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
     in_ball: bool = False
+    of_training_set: bool = False
 
     __pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 

@@ -163,14 +163,30 @@ def _no_memory(config: TrainFields) -> str:
 _DEEPEST = 4.0  # √c times the clip radius: farther out float32 does not tell the points of a ball from the rim
 
 
+def _chosen(config: TrainFields) -> list[tuple[Spec, Mapping[str, Any]]]:
+    """Return the loss, or those of a sum, and the miner, each with its parameters."""
+    named = [*config.loss_spec.parts(config.loss_params).values()] or [(config.loss, config.loss_params)]
+    chosen: list[tuple[Spec, Mapping[str, Any]]] = [(LOSSES[name], params) for name, params in named]
+    return chosen if config.miner is None else [*chosen, (MINERS[config.miner], config.miner_params)]
+
+
+def _of_training_set(config: TrainFields) -> str:
+    """Say which choice looks at all training images by their class where it cannot; empty where it can, or none does."""
+    if config.use_labels and config.views == 1 and not (config.projection_dim or config.prefixes or config.bn_neck):
+        return ""
+    choices = [*(spec for spec, _ in reversed(_chosen(config))), config.sampler_spec]
+    name = next((spec.name for spec in choices if spec.of_training_set), "")
+    return name and (
+        f"{name} looks at all training images by their class, not at views, prefixes, behind a projection head or before "
+        "a BNNeck: train with labels, 1 view and none of these, or choose another."
+    )
+
+
 def _outside_ball(config: TrainFields) -> str:
     """Say why loss, miner or sampler do not take the distances of the ball; empty where they do."""
     if not config.ball:
         return ""
-    named = [*config.loss_spec.parts(config.loss_params).values()] or [(config.loss, config.loss_params)]
-    chosen: list[tuple[Spec, Mapping[str, Any]]] = [(LOSSES[name], params) for name, params in named]
-    if config.miner is not None:
-        chosen.append((MINERS[config.miner], config.miner_params))
+    chosen = _chosen(config)
     for spec, params in chosen:
         given = {one.name: one.default for one in spec.parameters} | dict(params)
         if not spec.in_ball or re.search(r"\bs(?![a-z])", given.get("formula", "")):
@@ -382,6 +398,12 @@ RULES = (
         to=("space",),
     ),
     Rule(lambda s: s.ball and s.normalize, gives_way=("space",), to=("normalize",)),
+    Rule(
+        _of_training_set,
+        _of_training_set,
+        gives_way=("prefixes", "projection_dim", "bn_neck"),
+        to=("loss", "miner", "sampler"),
+    ),
     Rule(_outside_ball, _outside_ball),
     Rule(
         lambda s: s.ball and (s.prefixes or s.projection_dim),

@@ -123,13 +123,6 @@ class Trainer:
         self.steps_per_epoch = config.steps_of_epoch(len(self.train_images))
         parts: list[object] = [*self.loss.modules(), self.miner, self.batches]
         self.refreshable = [part for part in parts if isinstance(part, NeedsTrainEmbeddings)]
-        if self.refreshable and (config.views > 1 or config.projection_dim or config.prefixes or config.bn_neck):
-            names = [(config.miner, self.miner), (config.sampler, self.batches)]
-            name = next((name for name, part in names if isinstance(part, NeedsTrainEmbeddings)), config.loss)
-            raise UserError(
-                f"{name} looks at all training images by their class, not at views, prefixes, behind a projection "
-                "head or before a BNNeck: train with labels, 1 view and none of these, or choose another."
-            )
         self.refreshing: list[Iterator[None]] = []
         # With the inputs of its batch, and what its gradients are multiplied with.
         self.recorder: tuple[BatchRecorder, Tensor, float] | None = None

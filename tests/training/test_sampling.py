@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,8 +160,25 @@ def test_the_distances_of_the_classes_are_measured_again_every_epoch() -> None:
         seen.append(trainer.batches.distances.copy())
     different = {distances.tobytes() for distances in seen}
     assert len(different) == 3
-    with pytest.raises(UserError, match="anchor_neighbor looks at all training images by their class"):
-        Trainer(config.replace(loss="contrastive", projection_dim=4), load("digits"), torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"loss": "hierarchical_triplet"},
+        {"loss": "weighted_sum", "loss_params": {"a": "softmax", "b": "hierarchical_triplet"}},
+        {"loss": "triplet", "miner": "offline_hard"},
+        {"loss": "contrastive", "sampler": "anchor_neighbor"},
+    ],
+)
+@pytest.mark.parametrize("change", [{"prefixes": (4,)}, {"views": 2}])
+def test_what_looks_at_all_training_images_is_refused_beside_views_and_prefixes_before_a_training_starts(
+    choice: dict[str, Any], change: dict[str, Any]
+) -> None:
+    trainer = Trainer(TrainConfig(dataset="digits", **choice), load("digits"), torch.device("cpu"))
+    assert trainer.refreshable
+    with pytest.raises(UserError, match="looks at all training images by their class"):
+        TrainConfig(dataset="digits", augmentation={"rotate": 15}, **choice, **change)
 
 
 def test_half_of_the_random_pairs_are_positive_and_no_image_is_paired_with_itself() -> None:
