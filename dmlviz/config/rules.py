@@ -171,14 +171,14 @@ def _chosen(config: TrainFields) -> list[tuple[Spec, Mapping[str, Any]]]:
 
 
 def _of_training_set(config: TrainFields) -> str:
-    """Say which choice looks at all training images by their class where it cannot; empty where it can, or none does."""
+    """Say which choice looks at all training images by class where it cannot; empty where it can, or none does."""
     if config.use_labels and config.views == 1 and not (config.projection_dim or config.prefixes or config.bn_neck):
         return ""
     choices = [*(spec for spec, _ in reversed(_chosen(config))), config.sampler_spec]
     name = next((spec.name for spec in choices if spec.of_training_set), "")
     return name and (
-        f"{name} looks at all training images by their class, not at views, prefixes, behind a projection head or before "
-        "a BNNeck: train with labels, 1 view and none of these, or choose another."
+        f"{name} looks at all training images by their class, not at views, prefixes, behind a projection head or "
+        "before a BNNeck: train with labels, 1 view and none of these, or choose another."
     )
 
 
