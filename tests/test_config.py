@@ -183,6 +183,10 @@ def test_held_out_classes_are_a_set_and_reduce_classes_per_batch() -> None:
         ({"optimizer": "lion"}, "optimizer: .*'adam', 'sgd' or 'rmsprop'; got 'lion'"),
         ({"loss": "nt_xent", "loss_params": {"tau": 1}}, "nt_xent has no parameter 'tau'; its parameters are temp"),
         ({"loss": "nt_xent", "loss_params": 7}, "loss_params: .*got 7"),
+        (
+            {"loss": "magface", "loss_params": {"longest": 1}},
+            "magface: longest is more than shortest; got 1 and 10: change",
+        ),
         ({"loss": "softmax", "miner": "all_pairs"}, "softmax takes no miner; all_pairs makes pairs: use no miner"),
         ({"loss": "triplet", "miner": "all_pairs"}, "triplet takes triplets; all_pairs makes pairs: use .*hardest_neg"),
         ({"loss": "nt_xent", "miner": None, "miner_params": {"a": 1}}, "miner_params need a miner"),

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -164,7 +165,8 @@ class Spec:
     does, `when_to_use` when it is the right choice, `formula` (LaTeX) what it computes, `reference` where it comes
     from. `family` groups choices on the page; `aliases` are other words by which the search of Learn finds it.
     `in_ball` tells of a loss, a miner or a sampler whether it takes distances of the Poincaré ball, and nothing else;
-    `of_training_set` whether it looks at the embeddings of all training images once an epoch.
+    `of_training_set` whether it looks at the embeddings of all training images once an epoch. `ascending` names
+    parameters each of which is more than the one before.
     """
 
     name: str
@@ -178,6 +180,7 @@ class Spec:
     aliases: tuple[str, ...] = ()
     in_ball: bool = False
     of_training_set: bool = False
+    ascending: tuple[str, ...] = ()
 
     __pydantic_config__ = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
@@ -191,6 +194,10 @@ class Spec:
         all_values = {
             name: parameter.check(self.name, values.get(name, parameter.default)) for name, parameter in by_name.items()
         }
+        for low, high in pairwise(self.ascending):
+            if all_values[high] <= all_values[low]:
+                got = f"{all_values[high]:g} and {all_values[low]:g}"
+                raise UserError(f"{self.name}: {high} is more than {low}; got {got}: change one.")
         optional = {name: parameter.default for name, parameter in by_name.items() if parameter.optional}
         return {name: v for name, v in all_values.items() if name not in optional or v != optional[name]}
 

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
-from dmlviz.errors import UserError
 from dmlviz.losses.batch import LossBatch
 from dmlviz.losses.class_weights import (
     ClassWeights,
@@ -217,8 +216,6 @@ class MagFace(NormalizedSoftmax):
         **sizes: Any,
     ) -> None:
         super().__init__(**sizes)
-        if longest <= shortest:
-            raise UserError(f"magface: longest is more than shortest, {shortest:g}; got {longest:g}.")
         self.margins, self.lengths, self.regularizer = (least_margin, greatest_margin), (shortest, longest), regularizer
 
     def _margin(self, batch: LossBatch) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
