@@ -13,10 +13,9 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.cli import DataFolder, JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.cli.export import finished_projection
 from dmlviz.data import data_root
-from dmlviz.data.class_names import UNLABELED, short_names
+from dmlviz.data.class_names import short_names
 from dmlviz.errors import UserError
-from dmlviz.runs.gallery import read_named
-from dmlviz.runs.new_batch import SHOWN, NewBatch, images_of, place, place_embeddings, rows_of, sentences
+from dmlviz.runs.new_batch import SHOWN, Given, NewBatch, images_of, of_file, place, place_embeddings, sentences
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -50,11 +49,11 @@ def command(
     DATASETS.add_search_path(root)
     store = Runs(runs_folder(runs))
     source = store.find(run)
-    add = _read if DATASETS[source.config.dataset].trainable else _read_rows
-    found, names, titles, failures = add(source, what, root)
+    found, names, titles, said, failures = _read(source, what, root)
+    _note(said)
     if not found:
-        raise UserError("\n".join(failures) or "There is no picture in what was given.")
-    over = place if add is _read else place_embeddings
+        raise UserError("\n".join(failures))
+    over = place if DATASETS[source.config.dataset].trainable else place_embeddings
     batch = over(source, np.stack(found), names, finished_projection(source, view, store))
     write_results(json_file, _as_json(source, batch, titles))
     _print(source, batch, titles, console_beside(json_file))
@@ -63,47 +62,24 @@ def command(
         raise typer.Exit(1)
 
 
-def _read(run: Run, what: list[str], root: Path) -> tuple[list[np.ndarray], list[str], list[str], list[str]]:
-    """Return images, class names, what each is called, and why others could not be read."""
-    images, names, titles, failures = list[np.ndarray](), list[str](), list[str](), list[str]()
+def _read(run: Run, what: list[str], root: Path) -> Given:
+    every: Given = [], [], [], [], []
     for given in what:
         word = given if Path(given).exists() else DATASETS.find(given)
-        if word in DATASETS:
-            own_images, own_names = images_of(run, word, root)
-            images += [*own_images]
-            names += own_names
-            titles += [f"{word} {number}" for number in range(len(own_images))]
-        elif not Path(word).exists():
-            failures.append(f"{word}: There is no such file, and no data set of this name.")
-        else:
-            pictures = [*read_named(run, Path(word))]
-            if not pictures:
-                failures.append(f"{word}: There is no picture in it.")
-            for one in pictures:
-                if one.refused:
-                    failures.append(f"{one.path}: {one.refused}")
-                    continue
-                images.append(one.image)
-                names.append(one.name)
-                titles.append(one.path)
-                _note(f"{one.path}: {hint}" for hint in one.hints)
-    return images, names, titles, failures
-
-
-def _read_rows(run: Run, what: list[str], root: Path) -> tuple[list[np.ndarray], list[str], list[str], list[str]]:
-    """Return the same of files of vectors, for a run without a net, and print how each was read."""
-    vectors, names, titles, failures = list[np.ndarray](), list[str](), list[str](), list[str]()
-    for given in what:
         try:
-            rows = rows_of(run, Path(given))
+            if word in DATASETS:
+                images, names = images_of(run, word, root)
+                new: Given = [*images], names, [f"{word} {number}" for number in range(len(images))], [], []
+            elif Path(word).exists():
+                new = of_file(run, Path(word))
+            else:
+                raise UserError(f"{word}: There is no such file, and no data set of this name.")
         except UserError as error:
-            failures.append(str(error))
+            every[-1].append(str(error))
             continue
-        _note(note.replace(" (choose one with --label)", "") for note in rows.notes)
-        vectors += [*rows.embeddings]
-        names += ["" if rows.classes[label] == UNLABELED else rows.classes[label] for label in rows.labels]
-        titles += [f"{given} row {number + 1}" for number in range(len(rows.labels))]
-    return vectors, names, titles, failures
+        for part, more in zip(every, new, strict=True):
+            part.extend(more)
+    return every
 
 
 def _note(sentences: Iterable[str]) -> None:

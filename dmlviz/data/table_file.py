@@ -94,7 +94,7 @@ class FoundColumns:
         gaps = gaps if is_series and series and series.gaps else ""
         given = len(self.vector) == 1 or is_series or list(self.vector) == coordinates(self.vector)
         scale = "" if given or self.chosen else ", as they are, not scaled"
-        how = f"({rows:,} rows)" if self.chosen else f"({rows:,} rows; choose others with --vector)"
+        how = f"({rows:,} {'row' if rows == 1 else 'rows'}{'' if self.chosen else '; choose others with --vector'})"
         return f"Vector: {names}{gaps}{scale} {how}."
 
 
@@ -170,9 +170,7 @@ def find_columns(table: "pyarrow.Table", name: str, choice: Choice | None = None
     chosen_vector = tuple(column for pattern in choice.vector for column in _named(pattern, table.column_names))
     for chosen in (*chosen_vector, choice.label, choice.image):
         if chosen is not None and chosen not in table.column_names:
-            raise UserError(
-                f"The columns of {name} are {', '.join(table.column_names[:12])}; got {chosen!r}: choose one of these."
-            )
+            raise UserError(f"{name} has no column {chosen!r}; its columns are {', '.join(table.column_names[:12])}.")
     image = (choice.image or next(iter(_pictures(table)), None)) if choice.pictures else None
     label = choice.label or label_column(table)
     free = [column for column in table.column_names if column not in (image, label)]

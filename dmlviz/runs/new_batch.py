@@ -1,5 +1,6 @@
 """New images over the map of a run, which stays: where they lie, whether they are of the same cloud, what drifted."""
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
 from dmlviz.data.class_names import UNLABELED, short_names
-from dmlviz.data.embedding_file import LabeledEmbeddings, read_embeddings
+from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.data.table_file import Choice
 from dmlviz.errors import UserError
 from dmlviz.metrics.classification import majority_vote
@@ -28,6 +29,7 @@ from dmlviz.metrics.two_sample import (
 from dmlviz.ops.ball import curvature_of
 from dmlviz.projection.out_of_sample import NUM_STARTS, Placement, alike
 from dmlviz.runs.answers import NewBatchContent
+from dmlviz.runs.gallery import read_named
 from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import ProjectionRun, Run
 from dmlviz.storage.text import counted
@@ -35,8 +37,11 @@ from dmlviz.storage.text import counted
 FAR = 0.99  # of the test images are nearer to another one than a new image that nothing is near to
 MOST_BY_LOSS = 500  # on t-SNE and UMAP; more lie between their nearest neighbors, for the time it takes
 MOST_PERMUTATIONS = 9999
-SHOWN = 10  # far images
+SHOWN, MOST_SAID = 10, 20  # far images; sentences on how a file was read
 SURE, ALIKE, LITTLE = 0.05, 0.99, 0.55  # p-values; share of neighbors of one's own side
+# Images or vectors, the class name of each, what it is called, how they were read, and what could not be.
+Given = tuple[list[np.ndarray], list[str], list[str], list[str], list[str]]
+_NO_CHOICE = re.compile(r" \(choose [\w ]+ with --\w+\)|[;,] (or )?choose [\w ]+ with --\w+")  # the map has chosen
 
 
 @dataclass(frozen=True)
@@ -165,20 +170,34 @@ def embeddings_of(run: Run) -> tuple[np.ndarray, list[str]]:
     return run.embeddings, [classes[label] if label >= 0 else "" for label in run.known_labels]
 
 
-def rows_of(run: Run, path: Path) -> LabeledEmbeddings:
-    """Return the rows of a file that lie over the map of a run without a net: of a table, its columns in their order.
+def of_file(run: Run, path: Path) -> Given:
+    """Return the pictures of a picture, zip or folder, or for a run without a net the rows of a file.
+
+    The columns of a table are found by the names of those of the map.
 
     Raises:
         UserError: For a file that cannot be read, or whose vectors are others.
     """
+    if DATASETS[run.config.dataset].trainable:
+        pictures = [*read_named(run, path)]
+        found = [one for one in pictures if not one.refused]
+        hints = [f"{one.path}: {hint}" for one in found for hint in one.hints]
+        failures = [f"{one.path}: {one.refused}" for one in pictures if one.refused]
+        if not pictures:
+            failures = [f"{path.name}: There is no picture in it."]
+        return [one.image for one in found], [one.name for one in found], [one.path for one in found], hints, failures
     columns = tuple(run.info.get("vector", ()))
+    of_map = f" The map of {run.title} is of {', '.join(columns)}." if columns else ""
     try:
         rows = read_embeddings(path, choice=Choice(vector=columns), least=1)
     except UserError as error:
-        raise UserError(f"{error} The map of {run.title} is of {', '.join(columns)}.") if columns else error from None
+        raise UserError(_NO_CHOICE.sub("", str(error)) + of_map) from None
     if (given := rows.embeddings.shape[1]) != (own := run.config.embedding_dim):
         raise UserError(f"The map of {run.title} is of {own}-d vectors; {path.name} holds {given}-d ones.")
-    return rows
+    classes = ["" if name == UNLABELED else name for name in rows.classes]
+    titles = [f"{path.name} row {number + 1}" for number in range(len(rows.labels))]
+    said = [_NO_CHOICE.sub("", note) for note in rows.notes]
+    return [*rows.embeddings], [classes[label] for label in rows.labels], titles, said, []
 
 
 def images_of(run: Run, dataset: str, root: Path | None = None) -> tuple[np.ndarray, list[str]]:
@@ -212,19 +231,23 @@ def verdict(test: TwoSampleTest) -> str:
     return f"{said}: {own} (p {test.p:.2g})."
 
 
-def as_content(run: Run, images: np.ndarray | None, batch: NewBatch) -> NewBatchContent:
-    """Return what the page shows of a new batch, of these images or of rows."""
+def as_content(run: Run, items: np.ndarray, batch: NewBatch, said: Sequence[str] = ()) -> NewBatchContent:
+    """Return what the page shows of a new batch, of these images or vectors; `said` is how they were read."""
     from dmlviz.data.sprite_sheet import png_of  # loads Pillow
 
     classes, far = short_names(DATASETS[run.config.dataset].classes), batch.far[:SHOWN]
     return {
         "places": [[float(f"{x:.4g}") for x in place] for place in batch.places],
         "labels": batch.labels.tolist() if batch.labeled else None,
-        "said": sentences(run, batch),
+        "said": [
+            *sentences(run, batch),
+            *said[:MOST_SAID],
+            *[f"And {len(said) - MOST_SAID:,} more."] * (len(said) > MOST_SAID),
+        ],
         "classes": [
             (classes[one.label], one.test.sizes[1], one.test.sizes[0], one.test.share, one.p) for one in batch.classes
         ],
-        "far": "" if images is None or not far.size else b64encode(png_of(images[far], len(far))).decode(),
+        "far": "" if items.ndim < 3 or not far.size else b64encode(png_of(items[far], len(far))).decode(),
     }
 
 

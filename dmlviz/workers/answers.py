@@ -8,9 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import UserError
 from dmlviz.jobs.job_events import AnswerFinished, AnswerProgress
 from dmlviz.jobs.job_record import AnswerRecord, Work
@@ -174,27 +176,29 @@ def curves(target: Target, run: str, baseline: str, tracked: bool, path: str) ->
     return ""
 
 
-def new_batch(
-    target: Target, run: str, view: str | None, data: str | None, rows: str | None, holders: list[str] | None
-) -> str:
-    """Write where a data set's test images, a run's rows or kept pictures of `holders` lie on a map; what differs."""
-    from dmlviz.runs.new_batch import as_content, embeddings_of, images_of, place, place_embeddings
+def new_batch(target: Target, run: str, view: str | None, given: dict[str, Any]) -> str:
+    """Write where the test images of `data`, the `rows` of a run, a `file` or pictures of `holders` lie on a map."""
+    from dmlviz.runs.new_batch import as_content, embeddings_of, images_of, of_file, place, place_embeddings
 
-    source = Run(run)
-    map_shown = None if view is None else source.projection(view)
-    if rows is not None:
-        batch = place_embeddings(source, *embeddings_of(Run(rows)), map_shown)
-        write_json(target.file, as_content(source, None, batch))
-        return ""
-    if data is not None:
-        images, names = images_of(source, data, target.data_root)
+    source, said = Run(run), list[str]()
+    if "rows" in given:
+        items, names = embeddings_of(Run(given["rows"]))
+    elif "data" in given:
+        items, names = images_of(source, given["data"], target.data_root)
+    elif "file" in given:
+        limit_further_resources(imports.MAX_SECONDS, imports.MAX_MEMORY)
+        found, names, _, hints, said = of_file(source, Path(given["file"]))
+        if not found:
+            raise UserError(said[0])
+        items, said = np.stack(found), [*said, *hints]
     else:
         kept = Gallery(source)
-        pictures = kept.pictures(holders and tuple(holders))
-        images = np.stack([kept.image(one.id) for one in pictures]) if pictures else np.empty(0)
+        pictures = kept.pictures(given["holders"] and tuple(given["holders"]))
+        items = np.stack([kept.image(one.id) for one in pictures]) if pictures else np.empty(0)
         names = [one.name for one in pictures]
-    batch = place(source, images, names, map_shown)
-    write_json(target.file, as_content(source, images, batch))
+    over = place if DATASETS[source.config.dataset].trainable else place_embeddings
+    batch = over(source, items, names, None if view is None else source.projection(view))
+    write_json(target.file, as_content(source, items, batch, said))
     return ""
 
 

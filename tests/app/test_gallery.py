@@ -5,6 +5,7 @@ import io
 import zipfile
 
 import numpy as np
+import pandas
 import pytest
 from dmlviz_app.answers.protocol import GalleryContent, NewBatchContent, QueryAnswer
 from PIL import Image
@@ -12,6 +13,7 @@ from pydantic import TypeAdapter
 
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
+from dmlviz.runs.add_data import add_data
 from dmlviz.runs.gallery import Gallery
 
 CONTENT, ANSWER, BATCH = TypeAdapter(GalleryContent), TypeAdapter(QueryAnswer), TypeAdapter(NewBatchContent)
@@ -122,6 +124,38 @@ def test_kept_pictures_are_laid_over_the_map_and_compared_with_the_test_images(c
     assert {DATASETS[name].size for name in client.get(f"{address}/batches.json").json()} <= {8}
     for query, words in [("data=nope", "no data set 'nope'"), ("view=0", "projection")]:
         assert words in client.get(f"{address}/new_batch.json?{query}").json()["error"]
+
+
+def test_a_file_is_laid_over_the_map_and_is_not_kept(client, gallery, trained, here):
+    address, file, digits = f"/dmlviz/runs/{trained.id}/new_batch.json", io.BytesIO(), load("digits").train
+    with zipfile.ZipFile(file, "w") as archive:
+        for row in range(6):
+            archive.writestr(f"{digits.labels[row]}/{row}.png", png(digits.images[row]))
+        archive.writestr("notes.txt", "none")
+    batch = client.post(address, params={"file": "../../today.zip"}, content=file.getvalue()).json()
+    BATCH.validate_python(batch, strict=False)
+    assert batch["labels"] == digits.labels[:6].tolist()
+    assert any(said.startswith("notes.txt: A picture is a") for said in batch["said"])
+    for content, words in [(b"", "no bytes"), (b"none", "A picture is a"), (b"PK\5\6" + bytes(18), "no picture in it")]:
+        answer = client.post(address, params={"file": "x.zip"}, content=content)
+        assert (answer.status_code, words in answer.json()["error"]) == (422, True), answer.json()
+    assert gallery().json()["pictures"] == []
+    assert not [*here.answers.folder.glob("upload-*")]
+
+
+def test_rows_of_a_file_are_laid_over_the_map_of_a_table_and_nothing_advises_what_the_map_has_chosen(client, here):
+    run = add_data(
+        pandas.DataFrame({"a": np.arange(9.0), "b": np.ones(9), "kind": list("xyz" * 3)}), runs=here.runs.folder
+    )
+    address = f"/dmlviz/runs/{run.id}/new_batch.json"
+    batch = client.post(address, params={"file": "new.csv"}, content=b"kind,b,a\nx,1,4\n").json()
+    assert batch["labels"] == [0]
+    assert "Vector: a, b (1 row)." in batch["said"][-1]
+    for content, words in [
+        (b"a,kind\n1,x\n", "new.csv has no column 'b'"),
+        (b"a,b\n1,\n2,3\n", "remove it. The map"),
+    ]:
+        assert words in client.post(address, params={"file": "new.csv"}, content=content).json()["error"]
 
 
 def test_a_threshold_of_a_ready_made_run_is_kept_in_a_copy_and_a_damaged_one_takes_no_answer_away(

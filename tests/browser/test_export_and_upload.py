@@ -163,6 +163,10 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     person.map.locator(".view > summary").click()
     for tool in ("Pictures", "Training set", "What lies here?"):  # there is neither a picture nor a net
         expect(person.map.locator(".view .tool", has_text=tool)).to_be_hidden()
+    person.inspect("Upload")
+    again = {"name": "shops.parquet", "mimeType": "application/octet-stream", "buffer": shops()}
+    person.page.locator(".new-batch input[type=file]").set_input_files(again)
+    expect(person.page.locator(".new-batch .result")).to_contain_text("60 new rows over the 60 rows of shops")
     person.map.get_by_label("Color by").select_option("shop")
     person.map_has("color", "column.shop")
     expect(person.map.locator(".class .name")).to_have_text(["Lima", "Oslo"])

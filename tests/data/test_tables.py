@@ -197,7 +197,7 @@ def test_a_split_or_a_column_that_is_not_there_is_named(tmp_path):
     table = {"image": image, "label": list("aabbab"), "split": ["train", "trian", *["test"] * 4]}
     with pytest.raises(UserError, match="column split has 'trian' in row 2"):
         import_path(write(tmp_path, table))
-    with pytest.raises(UserError, match=r"columns of things\.parquet are image, label, split; got 'kind'"):
+    with pytest.raises(UserError, match=r"things\.parquet has no column 'kind'; its columns are image, label, split"):
         import_path(tmp_path / "things.parquet", choice=Choice(label="kind"))
 
 

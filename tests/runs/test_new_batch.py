@@ -195,7 +195,7 @@ def test_rows_lie_over_the_map_of_a_table_by_the_names_of_their_columns(folder, 
     assert command("place", old.id, *files, "--runs", folder, "--json", tmp_path / "placed.json") == 1
     said = capsys.readouterr()
     assert "61 new rows over the 60 rows of old" in said.out
-    assert "got 'age'" in said.err
+    assert "other.csv has no column 'age'" in said.err
     assert "of height, weight, age" in said.err
     assert "of 3-d vectors; short.npy holds 2-d ones" in said.err
     placed = json.loads((tmp_path / "placed.json").read_text())["images"]

@@ -2,6 +2,10 @@
 
 import asyncio
 import io
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,9 +13,9 @@ from starlette.responses import Response
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.frame import Frame
 from dmlviz.errors import UserError
-from dmlviz.runs.gallery import Gallery, NamedPicture, checked_name, named_picture, read_named
+from dmlviz.runs.gallery import MAX_NAME, Gallery, NamedPicture, checked_name, named_picture, read_named
 from dmlviz.runs.run import Run, have_same_vectors
-from dmlviz.storage.text import counted, one_line
+from dmlviz.storage.text import one_line
 from dmlviz_app.answers.protocol import GalleryContent
 from dmlviz_app.answers.query_routes import (
     asked_frame,
@@ -26,8 +30,8 @@ from dmlviz_app.server.headers import NO_STORE, PRIVATE_IMMUTABLE, JSONResponse
 from dmlviz_app.server.services import Services
 from dmlviz_app.server.threads import ask_worker
 
+MOST_SAID = 20  # sentences on what was kept
 ZIP = b"PK"  # with which a zip begins, an empty one, too
-MAX_SAID = 20  # sentences on what was kept
 routes = Routes()
 
 
@@ -94,32 +98,50 @@ async def batches(request: Request) -> Response:
     """Return what a run's map can show besides: {name: title} of data sets for its net, or of other runs' rows."""
     services, run = personal(request), personal(request).runs.get(request.path_params["run"])
     own = DATASETS[run.config.dataset]
-    if not own.trainable:
-        others = await asyncio.to_thread(services.runs.list)
-        same = {one.id: one.title for one in others if one.id != run.id and have_same_vectors(one, run)}
-        return JSONResponse(same, headers=NO_STORE)
-    names = await asyncio.to_thread(services.datasets.available)
-    alike = {name: DATASETS[name].title for name in names if name != own.name and own.takes_images_of(DATASETS[name])}
-    return JSONResponse(alike, headers=NO_STORE)
+    if own.trainable:
+        names = await asyncio.to_thread(services.datasets.available)
+        found = {
+            name: DATASETS[name].title for name in names if name != own.name and own.takes_images_of(DATASETS[name])
+        }
+    else:
+        runs = await asyncio.to_thread(services.runs.list)
+        found = {one.id: one.title for one in runs if one.id != run.id and have_same_vectors(one, run)}
+    return JSONResponse(found, headers=NO_STORE)
 
 
 @routes.get(Rule.RUN_READER, "/runs/{run}/new_batch.json")
 async def new_batch(request: Request) -> Response:
     """Place what `batches` names (`?data=`), or else the kept pictures, on a map (`?view=`): a `NewBatchContent`."""
     services, run = personal(request), personal(request).runs.get(request.path_params["run"])
-    data, view, rows = request.query_params.get("data"), request.query_params.get("view"), None
+    data, what = request.query_params.get("data"), "data"
     if data is not None and not DATASETS[run.config.dataset].trainable:
-        other, data = services.runs.get(data), None
+        other, what = services.runs.get(data), "rows"
         if not have_same_vectors(other, run):
             raise UserError(f"{other.title} has other vectors than {run.title}; choose another.")
-        rows = str(other.path.resolve())
-    if data is not None and data not in await asyncio.to_thread(services.datasets.available):
+        data = str(other.path.resolve())
+    elif data is not None and data not in await asyncio.to_thread(services.datasets.available):
         raise UserError(f"There is no data set {data[:40]!r} here; choose another.")
-    if view is not None:
+    given = {"holders": services.runs.gallery_holders(run.id)} if data is None else {what: data}
+    return await _placed(request, given)
+
+
+@routes.post(Rule.RUN_READER, "/runs/{run}/new_batch.json")
+async def new_batch_of_file(request: Request) -> Response:
+    """Place the pictures or rows of a file, the body, called `?file=`, as `new_batch` does; it is not kept."""
+    name = re.sub(r"[^\w.-]", "_", request.query_params.get("file", ""))[-MAX_NAME:].lstrip(".") or "file"
+    try:
+        with TemporaryDirectory(prefix="upload-", dir=personal(request).answers.folder) as folder:
+            await use_file(request, "The file", Path(folder, name).write_bytes)
+            return await _placed(request, {"file": str(Path(folder, name))})
+    except UserError as error:
+        return JSONResponse({"error": str(error)}, refusal_status(error), NO_STORE)
+
+
+async def _placed(request: Request, given: dict[str, Any]) -> Response:
+    services, run = personal(request), personal(request).runs.get(request.path_params["run"])
+    if (view := request.query_params.get("view")) is not None:
         run.projection(view)  # raises for one that is not there
-    holders = services.runs.gallery_holders(run.id)
-    arguments = {"run": str(run.path.resolve()), "view": view, "data": data, "rows": rows, "holders": holders}
-    order = services.answers.order("new_batch", run.id, **arguments)
+    order = services.answers.order("new_batch", run.id, run=str(run.path.resolve()), view=view, given=given)
     async with services.answers.open(request, services.person.id, order) as record:
         content = await asyncio.to_thread(record.result.read_bytes)
     return Response(content, media_type="application/json", headers=NO_STORE)
@@ -144,8 +166,8 @@ def _keep(gallery: Gallery, sent: list[NamedPicture], said: list[str], services:
     said = [*said, *(sentence for one in sent for sentence in one.hints), *([twins] if twins else [])]
     new = [picture.id for picture in pictures]
     said += services.jobs.place_gallery(gallery.run.id, False, new)["hints"]
-    if len(said) > MAX_SAID:
-        said = [*said[:MAX_SAID], f"And {counted(len(said) - MAX_SAID, 'more hint')}."]
+    if len(said) > MOST_SAID:
+        said = [*said[:MOST_SAID], f"And {len(said) - MOST_SAID:,} more."]
     return _content(gallery.run, services, said)
 
 

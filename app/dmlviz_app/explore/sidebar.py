@@ -9,11 +9,11 @@ import streamlit as st
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data.class_names import UNLABELED
 from dmlviz.storage.text import counted
-from dmlviz_app.explore import settings, task
+from dmlviz_app.explore import settings, task, upload_dialog
 from dmlviz_app.explore.task import TaskProgress
 from dmlviz_app.forms import view_state as explore
 from dmlviz_app.forms.view_state import UIState
-from dmlviz_app.server.services import session_services
+from dmlviz_app.server.services import Services, session_services
 from dmlviz_app.widgets import account
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.error_boundary import error_boundary
@@ -64,7 +64,7 @@ def _content(context: PageContext, progress: TaskProgress | None) -> None:
     if progress is not None:
         task.lesson_outline(context, progress)
     elif context.run_view is not None and has_card(context.run_view):
-        run_card(context.ui, context.run_view)
+        run_card(context.ui, context.services, context.run_view)
     else:
         settings.settings(context.ui, context.services, context.run_view)
 
@@ -87,7 +87,7 @@ def has_net(run_view: RunView) -> bool:
     return DATASETS[run_view.run.config.dataset].trainable
 
 
-def run_card(ui: UIState, run_view: RunView) -> None:
+def run_card(ui: UIState, services: Services, run_view: RunView) -> None:
     """Render what the run is, where it comes from, when, how many images it has, and what can be done with it."""
     run = run_view.run
     data, noun = DATASETS[run.config.dataset], component_props.noun_props(run_view).get("noun", "image")
@@ -109,11 +109,14 @@ def run_card(ui: UIState, run_view: RunView) -> None:
             st.markdown(f":small[{name}: **{escape_markdown(fact)}**]")
         st.caption(
             f"Click {'an' if noun == 'image' else 'a'} {noun} to see its neighbors, draw other maps, open *Curves*, "
-            "compare it with another run of the same data, or export it. Its net is not here, so no new images "
-            "can be embedded."
+            "compare it with another run of the same data, or export it. *Upload* beside the map lays other rows of "
+            f"numbers over it{'' if noun == 'row' else '; its net is not here, so no new images can be embedded'}."
         )
         if run_view.live:
             st.caption("The other program trains it, and only that can stop it.")
+    upload_dialog.upload_button()
+    with error_boundary("Upload"):
+        upload_dialog.upload_panel(ui, services)
     button("Set up a training", key="card.train", width="stretch", on_click=_want_form, args=(run.id,))
 
 

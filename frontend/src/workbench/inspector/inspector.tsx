@@ -127,7 +127,7 @@ class Inspector {
     const source = this.data.query;
     const now = answer && source ? answerAt(answer, momentOf(source.run)) : answer;
     const shown = now && now.step === this.shownAnswer?.step && answer === this.lastAnswer ? this.shownAnswer : now;
-    this.view = this.queries.tab === "Selected" || !source ? this.data : this.ofQuery(shown, source);
+    this.view = this.queries.tab === "Selected" ? this.data : this.ofQuery(shown, source);
     const isNew = answer !== this.lastAnswer;
     if (isNew || shown !== this.shownAnswer) {
       [this.lastAnswer, this.shownAnswer] = [answer, shown];
@@ -137,8 +137,8 @@ class Inspector {
     this.show();
   }
 
-  private ofQuery(answer: QueryAnswer | null, source: QuerySource): Inspected {
-    return answer ? inspectedOf(answer, source) : { neighbors: [], placeholder: "" };
+  private ofQuery(answer: QueryAnswer | null, source?: QuerySource): Inspected {
+    return answer && source ? inspectedOf(answer, source) : { neighbors: [], placeholder: "" };
   }
 
   private publish(
@@ -228,7 +228,6 @@ class Inspector {
               {this.queries.galleryList}
             </>
           )}
-          {this.queries.otherRows}
         </>
       ),
     );

@@ -158,17 +158,20 @@ export function KeepLine({ source, pictures, kept }: LineProps) {
   );
 }
 
+/** What is under way, and why something was not done. */
+export const State = ({ busy, trouble }: { busy: string; trouble: string }) => (
+  <>
+    <p class="quiet" role="status" children={busy} />
+    <p class="refused" role="alert" children={trouble} />
+  </>
+);
+
 /** How far the keeping is, what was said of it, and why something was not kept. */
 export function Said() {
   const { said, trouble, busy } = gallery;
   return (
     <div class="gallery">
-      <p class="quiet" role="status">
-        {busy}
-      </p>
-      <p class="refused" role="alert">
-        {trouble}
-      </p>
+      <State busy={busy} trouble={trouble} />
       {said.length > 0 && (
         <ul class="said quiet" role="status">
           {said.map((words) => (

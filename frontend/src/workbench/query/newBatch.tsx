@@ -1,11 +1,12 @@
-// Many new images over the map at once: a data set, or the kept pictures; and whether they are of the same cloud.
+// Many new images or rows over the map at once: a data set, the kept pictures, or a file; whether they are of the same cloud.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { bus, MANY_NEW } from "../../lib/bus.ts";
 import { grouped, messageOf, percent } from "../../lib/format.ts";
 import { TextButton } from "../../lib/panel.tsx";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { MapSource, NewBatchContent } from "../../protocol.ts";
-import { ManyMarks } from "./gallery.tsx";
+import { FileLabel } from "./camera.tsx";
+import { ManyMarks, State } from "./gallery.tsx";
 
 const FEW = 3; // classes, of which one reads without asking
 
@@ -26,24 +27,28 @@ class NewBatch {
     this.about = about;
     this.remove();
     if (source && about)
-      void this.fetch<Record<string, string>>(source, "batches.json").then((sets) => this.offer(sets));
+      void this.fetch<Record<string, string>>(source, "batches.json").then((sets) => {
+        this.sets = sets ?? {};
+        this.onChange();
+      });
   }
 
   get isPossible(): boolean {
     return this.about !== "";
   }
 
-  /** Place a data set, or (empty) the kept pictures. */
-  async place(source: MapSource, name: string): Promise<void> {
+  /** Place a data set, or (empty) the kept pictures, or what is in a file. */
+  async place(source: MapSource, name: string, file?: File): Promise<void> {
     this.remove();
     this.busy = "Placing …";
     this.onChange();
     const { about } = this;
     const query = new URLSearchParams({
-      ...(name && { data: name }),
+      ...(name && { [file ? "file" : "data"]: name }),
       ...(source.view !== "live" && { view: source.view }),
     });
-    const content = await this.fetch<NewBatchContent>(source, `new_batch.json?${query}`);
+    const init = file && { method: "POST", body: file };
+    const content = await this.fetch<NewBatchContent>(source, `new_batch.json?${query}`, init);
     if (about !== this.about || !content) return;
     [this.busy, this.content, this.isNew] = ["", content, true];
     bus.emit("new-batch", {
@@ -62,16 +67,11 @@ class NewBatch {
     this.onChange();
   }
 
-  private offer(sets: Record<string, string> | null): void {
-    this.sets = sets ?? {};
-    this.onChange();
-  }
-
-  private async fetch<T>(source: MapSource, path: string): Promise<T | null> {
+  private async fetch<T>(source: MapSource, path: string, init?: RequestInit): Promise<T | null> {
     const asked = (this.asked = new AbortController());
     try {
       const address = `${ROUTES}/runs/${source.run}/${path}`;
-      return await fetchJson<T>(address, "The new images", undefined, { signal: asked.signal });
+      return await fetchJson<T>(address, "The new images", undefined, { ...init, signal: asked.signal });
     } catch (error) {
       if (asked.signal.aborted) return null;
       [this.busy, this.trouble] = ["", messageOf(error)];
@@ -83,38 +83,47 @@ class NewBatch {
 
 export const newBatch = new NewBatch();
 
-/** The line that places many images, and what is to be said of them. */
-export function NewBatchView({ source, kept }: { source: MapSource; kept: number }) {
+/** What places many images, or rows where there are no pictures, and what is to be said of them. */
+export function NewBatchView({ source, kept, rows }: { source: MapSource; kept: number; rows: boolean }) {
   const { sets, content, trouble, busy } = newBatch;
   const names = Object.entries(sets);
-  if (!newBatch.isPossible || (!kept && !names.length)) return null;
+  if (!newBatch.isPossible) return <p class="quiet">{rows && "Other rows can be laid over a map that is finished."}</p>;
   return (
     <div class="gallery new-batch">
+      <p>
+        <strong>Lay over this map</strong>
+        {rows ? " other rows of its columns" : " many pictures at once"}: where do they lie, are they of the same cloud?
+      </p>
       <form
-        class="keep quiet"
+        class="keep"
         onSubmit={(event) => {
           event.preventDefault();
           void newBatch.place(source, event.currentTarget.querySelector("select")?.value ?? "");
         }}
       >
-        <label>
-          Lay over this map{" "}
-          <select name="data">
-            {names.map(([name, title]) => (
-              <option value={name}>{title}</option>
-            ))}
-            {kept > 0 && <option value="">{`Your gallery (${grouped(kept)})`}</option>}
-          </select>
-        </label>
-        <button class="link" type="submit" disabled={Boolean(busy)} children="Place" />
+        <FileLabel
+          class="link"
+          label="A file to lay over this map"
+          accept={rows ? "" : "image/*,.zip"}
+          take={(file) => void newBatch.place(source, file.name, file)}
+        >
+          {rows ? "A file (CSV, Parquet, npy …)" : "A zip of NAME/FILE"}
+        </FileLabel>
+        {(kept > 0 || names.length > 0) && (
+          <>
+            or
+            <select name="data" aria-label="What to lay over this map">
+              {names.map(([name, title]) => (
+                <option value={name}>{title}</option>
+              ))}
+              {kept > 0 && <option value="">{`Your gallery (${grouped(kept)})`}</option>}
+            </select>
+            <button class="link" type="submit" disabled={Boolean(busy)} children="Place" />
+          </>
+        )}
         {content && <TextButton onClick={() => newBatch.remove()}>Remove</TextButton>}
       </form>
-      <p class="quiet" role="status">
-        {busy}
-      </p>
-      <p class="refused" role="alert">
-        {trouble}
-      </p>
+      <State busy={busy} trouble={trouble} />
       {content && <Result content={content} />}
     </div>
   );
@@ -159,7 +168,7 @@ function Result({ content: { said, classes, far, places } }: { content: NewBatch
                   <td>{grouped(fresh)}</td>
                   <td>{grouped(test)}</td>
                   <td>{percent(share)}</td>
-                  <td>{p < 0.01 ? p.toExponential(0) : p.toFixed(2)}</td>
+                  <td>{p < 0.01 ? p.toPrecision(1) : p.toFixed(2)}</td>
                 </tr>
               ))}
             </tbody>

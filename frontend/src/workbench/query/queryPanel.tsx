@@ -8,7 +8,7 @@ import type { MapSource, OcclusionMaps, QueryAnswer, QuerySource } from "../../p
 import type { AskParts } from "../inspector/captions.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
 import { Asker, MAX_MB } from "./questions.ts";
-import { bodyOf, gallery, GalleryList, isZip, KeepLine, Said } from "./gallery.tsx";
+import { bodyOf, gallery, GalleryList, isZip, KeepLine, Said, State } from "./gallery.tsx";
 import { newBatch, NewBatchView } from "./newBatch.tsx";
 import { Camera, FileLabel, hasCamera } from "./camera.tsx";
 import { FrameEditor } from "./frameEditor.tsx";
@@ -59,16 +59,13 @@ export class QueryPanel {
   }
 
   get tab(): Tab {
-    return this.source ? questions.tab : "Selected";
+    return this.tabs.includes(questions.tab) ? questions.tab : "Selected";
   }
 
   /** Answer in the open tab; null in the first, which is about test images. */
   get answer(): QueryAnswer | null {
-    if (!this.source) return null;
-    const { tab } = this;
-    if (tab === "Draw") return this.source.undrawn ? null : questions.draw.answer;
-    if (tab === "Upload") return questions.upload.answer;
-    return tab === "Camera" ? questions.camera.answer : null;
+    const { source, tab, question } = this;
+    return source && !(tab === "Draw" && source.undrawn) ? (question?.answer ?? null) : null;
   }
 
   /** `map`: what else is laid over it, also where nothing can be asked. */
@@ -127,21 +124,17 @@ export class QueryPanel {
     };
   }
 
-  /** Under the neighbors: what is kept, and many pictures at once. */
+  /** Under the neighbors: what is kept, and many pictures or rows at once. */
   get galleryList() {
-    const { source, question } = this;
-    if (!source || !question) return null;
+    const { source, map, question } = this;
+    if (!map || !question) return null;
+    const kept = gallery.content?.pictures.length ?? 0;
     return (
       <>
-        <GalleryList source={source} removed={() => question.askAgain(source)} />
-        {this.tab === "Upload" && <NewBatchView source={source} kept={gallery.content?.pictures.length ?? 0} />}
+        {source && <GalleryList source={source} removed={() => question.askAgain(source)} />}
+        {this.tab === "Upload" && <NewBatchView source={map} kept={source ? kept : 0} rows={!source} />}
       </>
     );
-  }
-
-  /** Of a run without a net: the rows of others over its map. */
-  get otherRows() {
-    return !this.source && this.map && <NewBatchView source={this.map} kept={0} />;
   }
 
   private get question() {
@@ -150,12 +143,10 @@ export class QueryPanel {
 
   private render(): void {
     const { source, tab } = this;
-    this.node.hidden = !source;
+    this.node.hidden = this.tabs.length < 2;
     if (source) {
       if (tab !== "Selected") prepareAnswers(source);
-      if (tab === "Draw") questions.draw.refresh(source);
-      if (tab === "Upload") questions.upload.refresh(source);
-      if (tab === "Camera") questions.camera.refresh(source);
+      this.question?.refresh(source);
       this.follow();
     }
     this.draw();
@@ -212,12 +203,7 @@ export class QueryPanel {
               point={source.point}
               send={(drawing) => draw.send(source, drawing)}
             />
-            <p class="quiet" role="status">
-              {draw.waiting}
-            </p>
-            <p class="refused" role="alert">
-              {draw.trouble}
-            </p>
+            <State busy={draw.waiting} trouble={draw.trouble} />
           </div>
         );
       case "Upload":
@@ -254,8 +240,9 @@ export class QueryPanel {
     void (tab === "Upload" ? questions.upload : questions.camera).send(this.source, file, name);
   }
 
-  /** Of points of the plane there are no files. */
-  private get tabs() {
+  /** Of points of the plane there are no files; where there is no net, rows are uploaded. */
+  private get tabs(): readonly Tab[] {
+    if (!this.source) return this.map ? ["Selected", "Upload"] : ["Selected"];
     return TABS.filter((name) => (this.source?.point ? !isOfFiles(name) : name !== "Camera" || hasCamera()));
   }
 
@@ -348,12 +335,7 @@ function PictureTab({ question, source, take, several, children }: TabProps) {
       ) : (
         children
       )}
-      <p class="quiet" role="status">
-        {busy ? `Reading ${busy} …` : waiting}
-      </p>
-      <p class="refused" role="alert">
-        {trouble}
-      </p>
+      <State busy={busy ? `Reading ${busy} …` : waiting} trouble={trouble} />
     </div>
   );
 }
