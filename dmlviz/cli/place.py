@@ -15,7 +15,7 @@ from dmlviz.cli.export import finished_projection
 from dmlviz.data import data_root
 from dmlviz.data.class_names import short_names
 from dmlviz.errors import UserError
-from dmlviz.runs.new_batch import SHOWN, Given, NewBatch, images_of, of_file, place, place_embeddings, sentences
+from dmlviz.runs.new_batch import SHOWN, NewBatch, images_of, of_file, place, place_embeddings, sentences
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs, runs_folder
 
@@ -62,14 +62,15 @@ def command(
         raise typer.Exit(1)
 
 
-def _read(run: Run, what: list[str], root: Path) -> Given:
-    every: Given = [], [], [], [], []
+def _read(run: Run, what: list[str], root: Path) -> tuple[list[Any], ...]:
+    every: tuple[list[Any], ...] = [], [], [], [], []
     for given in what:
         word = given if Path(given).exists() else DATASETS.find(given)
         try:
             if word in DATASETS:
                 images, names = images_of(run, word, root)
-                new: Given = [*images], names, [f"{word} {number}" for number in range(len(images))], [], []
+                titles = [f"{word} {number}" for number in range(len(images))]
+                new: tuple[list[Any], ...] = [*images], names, titles, [], []
             elif Path(word).exists():
                 new = of_file(run, Path(word))
             else:

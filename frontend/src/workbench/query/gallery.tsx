@@ -6,7 +6,7 @@ import { TextButton } from "../../lib/panel.tsx";
 import { fetchJson, ROUTES, serverUrl } from "../../lib/server.ts";
 import type { GalleryContent, QuerySource } from "../../protocol.ts";
 import { frameParameter } from "./frameGeometry.ts";
-import type { Keepable } from "./questions.ts";
+import { bodyOf, type Keepable } from "./questions.ts";
 
 const SHOWN = 12; // the newest; the others after a click
 const MOST_SHOWN = 600;
@@ -103,13 +103,6 @@ class Gallery {
 }
 
 export const gallery = new Gallery();
-
-/** What is asked about, as the body of a request. */
-export function bodyOf(question: Keepable["question"]): RequestInit {
-  const isFile = question instanceof Blob;
-  const type = isFile ? "application/octet-stream" : "application/json";
-  return { body: isFile ? question : JSON.stringify(question), headers: { "Content-Type": type } };
-}
 
 interface LineProps {
   source: QuerySource;

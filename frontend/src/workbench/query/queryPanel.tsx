@@ -7,27 +7,21 @@ import { fetchJson, ROUTES } from "../../lib/server.ts";
 import type { MapSource, OcclusionMaps, QueryAnswer, QuerySource } from "../../protocol.ts";
 import type { AskParts } from "../inspector/captions.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
-import { Asker, MAX_MB } from "./questions.ts";
-import { bodyOf, gallery, GalleryList, isZip, KeepLine, Said, State } from "./gallery.tsx";
+import { gallery, GalleryList, isZip, KeepLine, Said, State } from "./gallery.tsx";
 import { newBatch, NewBatchView } from "./newBatch.tsx";
 import { Camera, FileLabel, hasCamera } from "./camera.tsx";
 import { FrameEditor } from "./frameEditor.tsx";
 import { frameParameter } from "./frameGeometry.ts";
-import { DrawingQuestion, PictureQuestion } from "./questions.ts";
+import { Asker, bodyOf, DrawingQuestion, MAX_MB, PictureQuestion } from "./questions.ts";
 
 const isOfFiles = (name: string) => name === "Upload" || name === "Camera";
 const TABS = ["Selected", "Draw", "Upload", "Camera"] as const;
 export type Tab = (typeof TABS)[number];
 
 const PICTURES = "image/*,.heic,.heif,.zip";
-const questions: { tab: Tab; draw: DrawingQuestion; upload: PictureQuestion; camera: PictureQuestion } = {
-  tab: "Selected",
-  draw: new DrawingQuestion(),
-  upload: new PictureQuestion(),
-  camera: new PictureQuestion(),
-};
-
-const QUESTIONS = [questions.draw, questions.upload, questions.camera];
+const questions = { Draw: new DrawingQuestion(), Upload: new PictureQuestion(), Camera: new PictureQuestion() };
+const QUESTIONS = Object.values(questions);
+let chosen: Tab = "Selected"; // the open tab
 
 export class QueryPanel {
   readonly node = h("div", "query");
@@ -59,7 +53,7 @@ export class QueryPanel {
   }
 
   get tab(): Tab {
-    return this.tabs.includes(questions.tab) ? questions.tab : "Selected";
+    return this.tabs.includes(chosen) ? chosen : "Selected";
   }
 
   /** Answer in the open tab; null in the first, which is about test images. */
@@ -82,7 +76,7 @@ export class QueryPanel {
 
   open(tab: Tab): void {
     if (tab === this.tab) return;
-    questions.tab = tab;
+    chosen = tab;
     this.render();
   }
 
@@ -138,7 +132,7 @@ export class QueryPanel {
   }
 
   private get question() {
-    return { Selected: null, Draw: questions.draw, Upload: questions.upload, Camera: questions.camera }[this.tab];
+    return this.tab === "Selected" ? null : questions[this.tab];
   }
 
   private render(): void {
@@ -150,7 +144,7 @@ export class QueryPanel {
       this.follow();
     }
     this.draw();
-    this.node.dataset.busy = String(Boolean(questions.upload.busy || questions.camera.busy));
+    this.node.dataset.busy = String(Boolean(questions.Upload.busy || questions.Camera.busy));
     this.onChange();
   }
 
@@ -184,7 +178,7 @@ export class QueryPanel {
   }
 
   private content(source: QuerySource) {
-    const { upload, camera, draw } = questions;
+    const { Upload: upload, Camera: camera, Draw: draw } = questions;
     const send = (tab: "Upload" | "Camera") => (file: Blob, name: string) => this.send(tab, file, name);
     const several = (files: File[]) => this.several(files);
     const refuse = (words: string) => {
@@ -227,7 +221,7 @@ export class QueryPanel {
   private several(files: File[]): boolean {
     if (files.length < 2 && !files.some(isZip)) return false;
     gallery.choose(files);
-    questions.upload.trouble = "";
+    questions.Upload.trouble = "";
     this.open("Upload");
     this.render();
     return true;
@@ -237,7 +231,7 @@ export class QueryPanel {
     if (!this.source) return;
     gallery.choose([]); // what is kept now is this picture
     this.open(tab);
-    void (tab === "Upload" ? questions.upload : questions.camera).send(this.source, file, name);
+    void questions[tab].send(this.source, file, name);
   }
 
   /** Of points of the plane there are no files; where there is no net, rows are uploaded. */
@@ -252,7 +246,7 @@ export class QueryPanel {
     if (folder && this.source && !this.source.point) {
       event.preventDefault();
       this.open("Upload");
-      questions.upload.trouble = `${folder.name}: This is a folder. Drop the pictures in it, or a zip of it.`;
+      questions.Upload.trouble = `${folder.name}: This is a folder. Drop the pictures in it, or a zip of it.`;
       return this.render();
     }
     if (this.source && this.several(files)) return event.preventDefault();
@@ -351,7 +345,7 @@ const Chooser = ({ source, take, several }: Pick<TabProps, "source" | "take" | "
     <p class="samples">
       <span class="quiet">or try</span>
       {Object.entries(source.samples).map(([sample, title]) => (
-        <TextButton onClick={() => void questions.upload.send(source, { sample }, title)}>{title}</TextButton>
+        <TextButton onClick={() => void questions.Upload.send(source, { sample }, title)}>{title}</TextButton>
       ))}
     </p>
   </div>

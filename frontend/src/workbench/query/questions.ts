@@ -14,6 +14,13 @@ export const MAX_MB = 30;
 /** A drawing or a sample; or the file of a picture. */
 export type Question = QueryQuestion | Blob;
 
+/** What is asked about, as the body of a request. */
+export function bodyOf(question: Question): RequestInit {
+  const isFile = question instanceof Blob;
+  const type = isFile ? "application/octet-stream" : "application/json";
+  return { body: isFile ? question : JSON.stringify(question), headers: { "Content-Type": type } };
+}
+
 /** What is to be kept: a question about a picture; or one of several files, of which a zip names its own. */
 export interface Keepable {
   question: Question;
@@ -47,10 +54,8 @@ export class Asker {
       throw new Refused(`A picture has up to ${MAX_MB} MB; this one has ${size} MB: send a smaller one.`);
     }
     const under = (this.under = new AbortController());
-    const body = question instanceof Blob ? question : JSON.stringify(question);
-    const type = question instanceof Blob ? "application/octet-stream" : "application/json";
     const address = `${url}${frame ? `&frame=${frameParameter(frame)}` : ""}${returns ? "&picture=1" : ""}`;
-    const init = { method: "POST", body, headers: { "Content-Type": type }, signal: under.signal };
+    const init = { ...bodyOf(question), method: "POST", signal: under.signal };
     try {
       const response = await fetchServer(address, init);
       const answer = (await response.json().catch(() => ({}))) as QueryAnswer & QueryRefusal;
