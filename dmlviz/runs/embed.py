@@ -97,14 +97,14 @@ def _layout(path: Path, view: str, step: int, shown: int, _frame: str) -> Placem
 def _ways(
     run: Run, nets: Trajectory, places: dict[str, list[list[float]]]
 ) -> dict[str, list[tuple[int, list[list[float]]]]]:
-    """Place what the checkpoints embedded on the layouts of the same steps, on each of these maps that has some."""
+    """Place what the checkpoints embedded between its neighbors in the layouts of the same steps, on each such map."""
     ways = {}
     for projection in run.projections():
         if projection.id in places and projection.config.follow:
             layouts, cut = projection.layouts, projection.config.cut
             pairs = zip(nets["steps"], nets["embeddings"], strict=False)
             ways[projection.id] = [
-                (step, layout.place(cut(np.asarray(one, np.float32))).tolist())
+                (step, layout.place(cut(np.asarray(one, np.float32)), quick=True).tolist())
                 for step, one in pairs
                 if step in layouts
                 for layout in [_layout(run.path, projection.id, step, step, layouts[step]["id"])]

@@ -111,10 +111,13 @@ class Calibration:
     short: str
 
     def __post_init__(self) -> None:
+        usual = {space: np.quantile(known, (0.16, 0.5, 0.84)) for space, known in self.signals.distances.items()}
+        object.__setattr__(self, "_usual", usual)
+        object.__setattr__(self, "_known", np.sort(self._excesses(self.signals).sum(axis=0)))
         strangeness, agreeing = self.strangeness(self.signals), self.signals.agreeing
         object.__setattr__(self, "_strangeness", np.sort(strangeness))
-        usual = self._p_values(strangeness) > UNLIKE
-        enough = [a for a in range(1, self.signals.neighbors + 1) if self._is_right(usual & (agreeing >= a))]
+        alike = self._p_values(strangeness) > UNLIKE
+        enough = [a for a in range(1, self.signals.neighbors + 1) if self._is_right(alike & (agreeing >= a))]
         needed, level = enough[0] if enough else self.signals.neighbors + 1, RIGHT
         values = np.sort(strangeness[agreeing >= needed])
         limit = float(values[top - 1]) if (top := self._most_sure(agreeing >= needed)) > 0 else -1.0
@@ -153,17 +156,19 @@ class Calibration:
     needed: int = field(init=False)
     limit: float = field(init=False)
     level: float = field(init=False)
+    _usual: dict[Space, np.ndarray] = field(init=False, repr=False)
+    _known: np.ndarray = field(init=False, repr=False)
     _strangeness: np.ndarray = field(init=False, repr=False)
 
     def strangeness(self, signals: NeighborSignals) -> np.ndarray:
         """Return the share of calibration images that are less far from their neighbors, by all distances (n)."""
-        return _share_below(self._excesses(self.signals).sum(axis=0), self._excesses(signals).sum(axis=0))
+        below = np.searchsorted(self._known, self._excesses(signals).sum(axis=0), side="left")
+        return np.asarray(below / len(self._known))
 
     def _excesses(self, signals: NeighborSignals) -> np.ndarray:
         """Return how much more than usual each distance is, in its usual spread, weighted (spaces × n)."""
         rows = []
-        for space, known in self.signals.distances.items():
-            low, middle, high = np.quantile(known, (0.16, 0.5, 0.84))
+        for space, (low, middle, high) in self._usual.items():
             rows.append(WEIGHTS[space] * (signals.distances[space] - middle) / ((high - low) or 1))
         return np.array(rows)
 
@@ -247,10 +252,6 @@ class Calibration:
         n = len(self._strangeness)
         as_strange = n - np.searchsorted(self._strangeness, strangeness, side="left")
         return np.asarray((as_strange + 1) / (n + 1))
-
-
-def _share_below(reference: np.ndarray, values: np.ndarray) -> np.ndarray:
-    return np.searchsorted(np.sort(reference), values, side="left") / len(reference)
 
 
 def _at_least(right: np.ndarray, of: np.ndarray) -> np.ndarray:
