@@ -5,7 +5,7 @@ import json
 import platform
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -79,6 +79,7 @@ def write_report(export: RunExport, file: IO[bytes]) -> None:
         UserError: If the run is not finished, or has no labels of two classes or no class with two images.
     """
     run, config, limits = export.run, export.run.config, list[str]()
+    said, is_own = config.dataset_spec.said, config.dataset_spec.trainable and not run.recorded
     _ = export.embeddings  # raises before the end
     points = images(run)
     try:
@@ -104,21 +105,23 @@ def write_report(export: RunExport, file: IO[bytes]) -> None:
             )
     thresholds, limit, basis = _thresholds(export, tests, limits)
     pictures = _pictures(export, limits)
-    cards = "".join(_worst(tests[-1].points, kind, limit, pictures) for kind in ("different", "same"))
+    cards = "".join(_worst(tests[-1].points, kind, limit, pictures, said) for kind in ("different", "same"))
+    settings = json.dumps(config.model_dump(mode="json"), ensure_ascii=False)[1:-1].replace('"', "")
+    made = as_command(RunExport(run)) if is_own else "# The vectors were brought, not trained here.\n"
     text = TEMPLATES["report"].format(
         style=TEMPLATES["report_style"],
         title=html.escape(run.title),
         about=html.escape(f"{points.about}. {datetime.now(UTC):%Y-%m-%d}, run {run.id}."),
         facts=_facts([row for row in page_data(RunExport(run)) if row[0] != "Map"] + _classes(export, points)),
-        protocol=_list(_protocol(tests, basis)),
-        limits=f"<h2>What it does not say</h2>{_list(limits)}" if limits else "",
+        protocol=_list(map(said, _protocol(tests, basis))),
+        limits=f"<h2>What it does not say</h2>{_list(map(said, limits))}" if limits else "",
         scores=_score_table(tests),
         charts=_charts(tests),
         thresholds=thresholds,
         worst=cards,
-        command=html.escape(_command(export)),
+        command=html.escape(f"{made}dmlviz report {run.id}\n"),
         versions=_facts(_versions(export)),
-        settings=html.escape(json.dumps(config.model_dump(mode="json"), ensure_ascii=False)[1:-1].replace('"', "")),
+        settings=f"<h2>All settings</h2><p class='settings'>{html.escape(settings)}</p>" if is_own else "",
     )
     file.write(text.encode())
 
@@ -186,7 +189,8 @@ def _classes(export: RunExport, points: Images) -> list[tuple[str, str]]:
     some = [class_name(short_names(points.classes), int(name)) for name in names[:10]]
     more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
     each = " to ".join(f"{count:,}" for count in sorted({int(counts.min()), int(counts.max())}))
-    rows = [("Classes", f"{len(names):,}: {', '.join(some)}{more}; {each} images each")]
+    noun = DATASETS[export.run.config.dataset].noun
+    rows = [("Classes", f"{len(names):,}: {', '.join(some)}{more}; {each} {noun}s each")]
     held_out = [class_name(short_names(export.classes), name) for name in export.run.config.held_out_classes]
     return rows + ([("Held out of training", ", ".join(held_out))] if held_out else [])
 
@@ -260,7 +264,8 @@ def _costs(one: Threshold, test: Tested) -> list[str]:
         costs.append(_number(_estimate(float(wrong[kind].mean()), draws), ".2%"))
     low, high = one.interval
     value = _number((one.value, low, high), ".3g")
-    return [value, f"{one.false_accept_rate:.2%}", f"{one.false_reject_rate:.2%}", *costs]
+    found = f"{one.false_accept_rate:.2%}", f"{one.false_reject_rate:.2%}"
+    return [value, *(cell.replace("%", " %") for cell in (*found, *costs))]
 
 
 def _number(estimate: Estimate, kind: str) -> str:
@@ -372,13 +377,12 @@ def _pictures(export: RunExport, limits: list[str]) -> np.ndarray | None:
         found = data.load(name, export.data_root).test.images
         if len(found) == len(export.run.labels if export.run.labels is not None else ()):
             return found
-    limits.append(
-        "The images of the data set are not on this machine: the worst errors have numbers in place of pictures."
-    )
+    if DATASETS[name].noun == "image":  # else there are none
+        limits.append("The images of the data set are not on this machine: the worst errors have numbers instead.")
     return None
 
 
-def _worst(of: Images, kind: str, limit: float, pictures: np.ndarray | None) -> str:
+def _worst(of: Images, kind: str, limit: float, pictures: np.ndarray | None, said: Callable[[str], str]) -> str:
     """Return the worst errors of a kind with a heading: each image with its nearest other, or farthest of its class."""
     rows = np.unique(np.linspace(0, len(of.labels) - 1, min(len(of.labels), MOST_IMAGES)).astype(np.int64))
     labels, is_accept = np.unique(of.labels[rows], return_inverse=True)[1], kind == "different"
@@ -409,7 +413,7 @@ def _worst(of: Images, kind: str, limit: float, pictures: np.ndarray | None) -> 
     side = "up to" if is_accept else "beyond"
     note = f"{side} the threshold of {limit:.3g}; an image is shown once.{searched}"
     note = f"{len(shown)} {note}" if shown else f"None {note}" if np.isfinite(limit) else "No threshold, no errors."
-    return f"<h3>{title}</h3><p>{note}</p><div class='pairs'>{''.join(shown)}</div>"
+    return f"<h3>{title}</h3><p>{said(note)}</p><div class='pairs'>{''.join(shown)}</div>"
 
 
 def _card(of: Images, rows: np.ndarray, distance: float, pictures: np.ndarray | None) -> str:
@@ -422,14 +426,6 @@ def _card(of: Images, rows: np.ndarray, distance: float, pictures: np.ndarray | 
         picture = "".join(f'<img alt="" src="data:image/png;base64,{png}">' for png in pngs)
     caption = f"<span>{'</span><span>'.join(words)}</span><b>{distance:.3g}</b>"
     return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
-
-
-def _command(export: RunExport) -> str:
-    """Return the commands that give the run and its report again."""
-    run, again = export.run, f"dmlviz report {export.run.id}\n"
-    if run.recorded or not DATASETS[run.config.dataset].trainable:
-        return f"# The embeddings were made by another program.\n{again}"
-    return as_command(RunExport(run)) + again
 
 
 def _versions(export: RunExport) -> list[tuple[str, str]]:
@@ -445,5 +441,5 @@ def _facts(rows: Sequence[tuple[str, str]]) -> str:
     return "".join(f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in rows)
 
 
-def _list(lines: Sequence[str]) -> str:
+def _list(lines: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in lines)}</ul>"

@@ -107,7 +107,7 @@ export function NewBatchView({ source, kept, rows }: { source: MapSource; kept: 
           accept={rows ? "" : "image/*,.zip"}
           take={(file) => void newBatch.place(source, file.name, file)}
         >
-          {rows ? "A file (CSV, Parquet, npy …)" : "A zip of NAME/FILE"}
+          {rows ? "A file (CSV, Parquet, npy …)" : "A zip"}
         </FileLabel>
         {(kept > 0 || names.length > 0) && (
           <>
