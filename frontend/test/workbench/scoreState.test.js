@@ -43,6 +43,11 @@ test("the first score is said in words, and never as all where one image fails",
   assert.match(words(1), /^100 of 100/);
   const few = { event: "finished", step: 1, test_images: 60, metrics: { precision_at_1: 59 / 60, queries: 60 } };
   assert.match(scoreInWords(run(started, few), null), /^59 of 60 images/);
+  few.metrics.queries_left_out = 4;
+  assert.match(scoreInWords(run(started, few), null), /own class; 4 without a label, or alone with it, are left out$/);
+  const table = { ...few, test_images: 66, metrics: { precision_at_1: 1, queries: 60 } };
+  const rows = run({ ...started, steps: 0, test_images: 66 }, table);
+  assert.match(scoreInWords(rows, null, true), /have a right neighbor; 6 left out$/);
   assert.equal(scoreInWords(run(started), null), "");
 });
 

@@ -205,15 +205,18 @@ export function scoreInWords(readings: ScoreState, step: number | null, brief = 
   const value = metrics?.[SCORES[0].key];
   if (value === undefined || !Number.isFinite(value)) return "";
   const queries = (end ? metrics?.queries : readings.scored) ?? 100;
+  const unused = readings.steps === 0 ? (readings.tests ?? 0) - queries : metrics?.queries_left_out; // rows, images
+  const without = (end && metrics?.queries && unused) || 0;
   const of = queries > 0 && queries < 100 ? queries : 100; // where there are fewer, these are counted
   const share = of * value;
   const right = of === 100 && Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
   if (brief) {
     const at = readings.steps === 0 ? "" : `Step ${grouped(stepAt(readings, step) ?? 0)}: `; // without a training there is none
     const images = isFinal(readings, step) ? testItems(readings) : scoredImages(readings);
-    return `${at}${right} of ${of} ${images} have a right neighbor`;
+    return `${at}${right} of ${of} ${images} have a right neighbor${without ? `; ${grouped(without)} left out` : ""}`;
   }
-  return `${right} of ${of} ${readings.noun ?? "image"}s have a nearest neighbor of their own class`;
+  const but = without ? `; ${grouped(without)} without a label, or alone with it, are left out` : "";
+  return `${right} of ${of} ${items(readings)} have a nearest neighbor of their own class${but}`;
 }
 
 /** Why some test images are selected: what they fail, among which test images, after which step. */
