@@ -38,6 +38,10 @@ ARGUMENTS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--disable-gpu-compositing",  # as browsers do by themselves where there is no GPU: only WebGL is emulated
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",  # another host is an error
+    # A page is soon left: only what runs ten times as often as usual is compiled well. A tenth of what stories cost.
+    "--js-flags=--max-lazy --invocation-count-for-maglev=4000 --invocation-count-for-maglev-osr=1000"
+    " --invocation-count-for-turbofan=30000 --invocation-count-for-osr=5000",
 ]
 # Playwright describes the whole page after each look at what `expect` waits for, in case that is the last: a tenth of
 # what stories cost.
@@ -225,9 +229,7 @@ def visit(tabs: Tabs, server: Server):
     yield come
     for person in people:
         person.leave()
-        assert person.errors == []
-        elsewhere = [url for url in person.requests if not url.startswith((person.url, "data:", "blob:"))]
-        assert elsewhere == [], "the page asked other hosts"
+        assert person.errors == [], "something failed, or the page asked another host"
 
 
 class Files(ThreadingHTTPServer):

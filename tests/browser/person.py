@@ -101,12 +101,10 @@ class Person:
         self.errors: list[str] = []
         # Parts of errors that a story provokes. Named before them: the page may tell of one before the console does.
         self.provoked: list[str] = []
-        self.requests: list[str] = []
         self.tabs: list[Page] = []
         self._listeners: dict[Any, Callable[[Any], None]] = {
             "pageerror": lambda error: self.errors.append(str(error)),
             "console": self._hear,
-            "request": lambda request: self.requests.append(request.url),
         }
         self.page = self.tab()
 
@@ -122,6 +120,14 @@ class Person:
         text = f"{message.text} {message.location['url']}"
         if message.type == "error" and not any(part in text for part in ("net::ERR_TOO_MANY_RETRIES", *self.provoked)):
             self.errors.append(text)
+
+    def hear_requests(self) -> list[str]:
+        """The addresses that the page asks from now on. To hear of a request costs more than to answer it."""
+        asked: list[str] = []
+        self._listeners["request"] = lambda request: asked.append(request.url)
+        for page in self.tabs:
+            page.on("request", self._listeners["request"])
+        return asked
 
     def open(self, query: str = "") -> None:
         """Open the page and wait for the map."""

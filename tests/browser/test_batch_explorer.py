@@ -21,8 +21,10 @@ NOTE_MOMENTS = """root => {
 
 
 def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digits_run):
+    requests = person.hear_requests()
+
     def asked(what):
-        return [url for url in person.requests if f"/{what}/" in url]
+        return [url for url in requests if f"/{what}/" in url]
 
     person.open(f"?run={digits_run.id}")
     page, drawers = person.page, person.page.locator(".lossview[data-ready=true]")

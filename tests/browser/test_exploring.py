@@ -74,7 +74,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     strip = page.locator(".detail .history li")
     expect(strip).to_have_count(len(digits_run.snapshot_steps) + 1)
     step = digits_run.snapshot_steps[3]
-    requests = len(person.requests)
+    requests = person.hear_requests()
     page.locator(f".history button[data-step='{step}']").click()
     person.map_has("step", str(step))
 
@@ -90,7 +90,7 @@ def test_a_score_opens_its_failing_images_and_their_neighbors(person, digits_run
     expect(page.locator(".loss-curve")).to_have_attribute("data-held", "false")
     assert int(person.of_map("step")) in {*digits_run.snapshot_steps, digits_run.config.steps}
     assert int(person.of_map("step")) > step
-    asked = [url for url in person.requests[requests:] if "/dmlviz/" in url and not MOMENT.search(url)]
+    asked = [url for url in requests if "/dmlviz/" in url and not MOMENT.search(url)]
     assert asked == [], "scrubbing asked the server for more than who fails there, and is near"
 
     # What fails at the end, projected alone; back with one key, and undone; the address holds it.

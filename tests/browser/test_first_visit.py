@@ -20,7 +20,7 @@ FOCUSED = """() => {
 def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard_and_most_of_the_screen_is_the_map(visit, digits_run):
     person = visit(first_visit=True)
     page, keyboard = person.page, person.page.keyboard
-    sidebar = page.get_by_test_id("stSidebar")
+    sidebar, asked = page.get_by_test_id("stSidebar"), person.hear_requests()
     person.open(f"?run={digits_run.id}")
     band = page.get_by_role("region", name="Introduction")
     expect(band).to_contain_text("A small neural network learns to put similar pictures close together.")
@@ -34,7 +34,7 @@ def test_a_newcomer_is_told_what_to_do_and_guided_by_keyboard_and_most_of_the_sc
         reached.append(page.evaluate(FOCUSED))
     assert "Train" in reached
 
-    assert not [url for url in person.requests if "/tour-" in url]
+    assert not [url for url in asked if "/tour-" in url]
     band.get_by_role("button", name="Guided tour").focus()
     keyboard.press("Enter")
     for stop in ("The map", "The training, again", "Train", "Ask", "Draw", "How good is it?"):

@@ -21,6 +21,7 @@ def stranger(chromium):
 
 def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
     person = visit(at=hosted, ignore_https_errors=True)
+    requests = person.hear_requests()
     person.page.goto(hosted.link)
     person.map_has("ready", "true")
     person.train("dataset=digits&net=mlp&steps=62")  # events come through the proxy while it runs
@@ -31,7 +32,8 @@ def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
     score = person.page.locator("[data-score=precision_at_1] .value")
     expect(score).to_have_text(re.compile(r"^(0\.[5-9]|1\.0)"))
 
-    asked = "\n".join(person.requests)
+    assert all(url.startswith((hosted.url, "data:", "blob:")) for url in requests)
+    asked = "\n".join(requests)
     for part in ("events", "tracked_items.json", "labels.u16", "sprite-0.png"):
         assert re.search(f"^{hosted.url}/dmlviz/.*{part}", asked, re.MULTILINE), part
     assert "/dmlviz/frames/" in asked
