@@ -165,11 +165,7 @@ def whole(pytestconfig) -> bool:
 # All tests of such a row run in one process, and the longest rows begin first. They share what takes seconds to start:
 # Chromium and the app's server, a fleet's machines, the process that forks the workers. Two Chromiums that draw in
 # software starve each other: with two rows of stories, menus closed by themselves and animations stood still.
-TOGETHER = {
-    "stories": ("tests/browser/",),
-    "fleet": ("tests/fleet/",),
-    "jobs": ("tests/jobs/",),
-}
+TOGETHER = {"stories": ("tests/browser/",), "fleet": ("tests/fleet/",), "jobs": ("tests/jobs/",)}
 LONG = (
     "tests/app/",
     "tests/training/",

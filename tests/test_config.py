@@ -195,15 +195,9 @@ def test_held_out_classes_are_a_set_and_reduce_classes_per_batch() -> None:
             "batch_hard needs at least 2 images of a class; got 10 images of 10 classes: use the balanced sampler",
         ),
         ({"loss": "nt_xent", "classes_per_batch": 1}, "needs images of at least 2 classes; got 16 images of 1 class"),
-        (
-            {"loss": "nt_xent", "classes_per_batch": 12},
-            r"has P = 12 classes; MNIST has 10: use classes_per_batch ≤ 10",
-        ),
+        ({"loss": "nt_xent", "classes_per_batch": 12}, r"has P = 12 classes; MNIST has 10: use classes_per_batch ≤ 10"),
         ({"held_out_classes": (3, 12)}, "Class IDs of MNIST run from 0 to 9; got 12 in held_out_classes"),
-        (
-            {"held_out_classes": range(9)},
-            "needs at least 2 classes; held_out_classes leaves 1 of 10: hold out fewer",
-        ),
+        ({"held_out_classes": range(9)}, "needs at least 2 classes; held_out_classes leaves 1 of 10: hold out fewer"),
         (
             {"held_out_classes": "7,8", "classes_per_batch": 9},
             "P = 9 classes; 8 of 10 are seen: use classes_per_batch ≤",

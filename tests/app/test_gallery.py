@@ -151,10 +151,7 @@ def test_rows_of_a_file_are_laid_over_the_map_of_a_table_and_nothing_advises_wha
     batch = client.post(address, params={"file": "new.csv"}, content=b"kind,b,a\nx,1,4\n").json()
     assert batch["labels"] == [0]
     assert "Vector: a, b (1 row)." in batch["said"][-1]
-    for content, words in [
-        (b"a,kind\n1,x\n", "new.csv has no column 'b'"),
-        (b"a,b\n1,\n2,3\n", "remove it. The map"),
-    ]:
+    for content, words in [(b"a,kind\n1,x\n", "new.csv has no column 'b'"), (b"a,b\n1,\n2,3\n", "remove it. The map")]:
         assert words in client.post(address, params={"file": "new.csv"}, content=content).json()["error"]
 
 

@@ -227,10 +227,7 @@ def test_the_second_map_is_the_same_projection_by_the_other_engine():
     assert not UIState.from_query({"view": "pca", "beside": "1"}).beside
 
 
-@pytest.mark.parametrize(
-    "query",
-    [{"view": "pca", "map.engine": "reference"}, {"view": "umap", "map.engine": "cuml"}],
-)
+@pytest.mark.parametrize("query", [{"view": "pca", "map.engine": "reference"}, {"view": "umap", "map.engine": "cuml"}])
 def test_an_invalid_engine_is_reported_and_replaced_by_ours(query):
     state = UIState.from_query(query)
     assert len(state.messages.all()) == 1

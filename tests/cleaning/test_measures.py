@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from dmlviz.cleaning.measures import (
-    label_disagreement,
-    leaks,
-    near_duplicates,
-    outlier_ratios,
-    outliers,
-    suspects,
-)
+from dmlviz.cleaning.measures import label_disagreement, leaks, near_duplicates, outlier_ratios, outliers, suspects
 from dmlviz.ops.nearest_neighbors import NearestNeighbors
 
 

@@ -86,10 +86,7 @@ def test_only_given_options_are_passed_to_the_config(monkeypatch):
         (["--miner-param", "margin=1"], "miner_params need a miner"),
         (["--loss", "nt_xent", "--miner", "hardest_negative"], "nt_xent takes pairs"),
         (["--optimizer", "lion"], "'adam', 'sgd' or 'rmsprop'"),
-        (
-            ["--held-out-classes", "7,12"],
-            "MNIST has 0, 1, 2, 3, 4, 5, 6, 7, 8, 9; got '12'",
-        ),
+        (["--held-out-classes", "7,12"], "MNIST has 0, 1, 2, 3, 4, 5, 6, 7, 8, 9; got '12'"),
     ],
 )
 def test_an_invalid_setting_is_one_line_and_exit_code_2(run_cli, tmp_path, arguments, message):

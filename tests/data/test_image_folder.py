@@ -144,10 +144,7 @@ def test_a_folder_with_class_folders_becomes_a_data_set(tmp_path, root):
     assert [len(loaded.train), len(loaded.test)] == [28, 7]
     assert np.bincount(loaded.test.labels).tolist() == [4, 3]
     assert loaded.mean == pytest.approx(loaded.train.images.mean() / 255, abs=1e-4)
-    assert found.report["classes"] == [
-        {"name": "cat", "train": 16, "test": 4},
-        {"name": "dog", "train": 12, "test": 3},
-    ]
+    assert found.report["classes"] == [{"name": "cat", "train": 16, "test": 4}, {"name": "dog", "train": 12, "test": 3}]
     custom_datasets.remove(root, name)
     assert name not in data.available_datasets()
     with pytest.raises(DataUnavailableError, match="dmlviz data add"):

@@ -94,10 +94,7 @@ def test_a_map_that_is_not_there_is_drawn_of_each_step_where_one_is_asked_for(ca
             "written without --hide: leave that out, or choose --format film, gif, svg, pdf, png",
         ),
         ("--format film --step 3", "written without --step: leave that out, or choose --format svg, pdf, png"),
-        (
-            "--format svg --hide 0,77",
-            "names or numbers of classes; Digits 8 × 8 has 0, 1, 2, 3",
-        ),
+        ("--format svg --hide 0,77", "names or numbers of classes; Digits 8 × 8 has 0, 1, 2, 3"),
         ("--format svg --step 99999", "got --step 99,999"),
     ],
 )

@@ -21,12 +21,7 @@ from dmlviz.export import training_program
 from dmlviz.export.playground import objectives, pack_objectives
 from dmlviz.export.program.operations import is_known
 from dmlviz.export.program.trace import trace
-from dmlviz.export.program.training import (
-    embedding_program,
-    net_programs,
-    objective_program,
-    update,
-)
+from dmlviz.export.program.training import embedding_program, net_programs, objective_program, update
 from dmlviz.export.program.writer import Program, write_program
 from dmlviz.miners.base import Miner, MinerBatch
 from dmlviz.miners.tuples import FixedTriplets, Pairs, Triplets

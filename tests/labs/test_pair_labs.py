@@ -100,11 +100,7 @@ def test_a_tiny_study_fills_every_figure_and_has_pictures(name: str, trials: sli
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "trials", "changes"),
-    [
-        ("patches", slice(1, 2), {}),
-        ("tracking", slice(1), {"distractors": [0, 1]}),
-        ("terrapattern", slice(1, 2), {}),
-    ],
+    [("patches", slice(1, 2), {}), ("tracking", slice(1), {"distractors": [0, 1]}), ("terrapattern", slice(1, 2), {})],
 )
 def test_one_trial_gives_rows_and_pictures(name: str, trials: slice, changes: dict, tmp_path: Path) -> None:
     lab = LABS[name]

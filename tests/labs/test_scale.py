@@ -76,7 +76,7 @@ def test_the_answer_names_a_curve_that_falls_and_whether_it_does_clearly(
                     if trial.settings["loss"] == "batch_hard"
                     else trial.settings["images_of_class"] / 400
                 )
-                - spread / 2,
+                - spread / 2
             },
         )
         for trial in LAB.plan("full", "numbers", [])

@@ -7,15 +7,7 @@ from scipy import stats
 from dmlviz.labs.lab import FigureRow
 from dmlviz.labs.lab_study import ready_made
 from dmlviz.labs.registry import LABS
-from dmlviz.labs.statistics import (
-    caveat,
-    compare,
-    mean_row,
-    mean_rows,
-    named_best,
-    t_interval,
-    ties,
-)
+from dmlviz.labs.statistics import caveat, compare, mean_row, mean_rows, named_best, t_interval, ties
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])

@@ -38,8 +38,7 @@ def contrastive(margin, pos_margin=0.0, how=mean):
 
 def double(m1, m2):
     return pairs(
-        lambda case, i, j: (case.d(i, j) ** 2 - m1).relu() ** 2,
-        lambda case, i, j: (m2 - case.d(i, j) ** 2).relu() ** 2,
+        lambda case, i, j: (case.d(i, j) ** 2 - m1).relu() ** 2, lambda case, i, j: (m2 - case.d(i, j) ** 2).relu() ** 2
     )
 
 
@@ -58,8 +57,7 @@ def distance_logistic(margin):
         return (1 + torch.tensor(-margin).double().exp()) / (1 + (case.d(i, j) - margin).exp())
 
     return pairs(
-        lambda case, i, j: -likelihood(case, i, j).log(),
-        lambda case, i, j: -(1 - likelihood(case, i, j)).log(),
+        lambda case, i, j: -likelihood(case, i, j).log(), lambda case, i, j: -(1 - likelihood(case, i, j)).log()
     )
 
 
@@ -188,11 +186,7 @@ ORACLES = [
     ("contrastive_linear", {"pos_margin": 0.5, "reduction": "nonzero"}, linear(1.0, 0.5, how=nonzero)),
     ("contrastive_double", {}, double(0.2, 1.0)),
     ("contrastive_double", {"pos_margin": 0.5, "margin": 2.0}, double(0.5, 2.0)),
-    (
-        "contrastive_no_margin",
-        {},
-        pairs(lambda case, i, j: case.d(i, j) ** 2, lambda case, i, j: -(case.d(i, j) ** 2)),
-    ),
+    ("contrastive_no_margin", {}, pairs(lambda case, i, j: case.d(i, j) ** 2, lambda case, i, j: -(case.d(i, j) ** 2))),
     (
         "cosine_pair",
         {},

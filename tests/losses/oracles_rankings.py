@@ -32,12 +32,7 @@ ORACLES = [
     ("smooth_ap", {}, None, DIRECTIONS),
     ("smooth_ap", {"temperature": 0.2}, None, DIRECTIONS),
     ("recall_at_k", {}, None, DIRECTIONS),
-    (
-        "recall_at_k",
-        {"k_max": 7, "temperature": 0.2, "k_temperature": 0.5},
-        None,
-        DIRECTIONS,
-    ),
+    ("recall_at_k", {"k_max": 7, "temperature": 0.2, "k_temperature": 0.5}, None, DIRECTIONS),
     ("roadmap", {}, None, DIRECTIONS),
     (
         "roadmap",

@@ -127,8 +127,7 @@ def test_scores_by_dimension_are_those_of_an_embedding_that_is_cut_off(on_sphere
 
 
 @pytest.mark.parametrize(
-    "curve",
-    [curves.recall_at_k, curves.roc, curves.precision_recall, curves.scores_by_dimension, distance_histogram],
+    "curve", [curves.recall_at_k, curves.roc, curves.precision_recall, curves.scores_by_dimension, distance_histogram]
 )
 def test_what_has_no_curve_is_refused_in_a_sentence(curve):
     with pytest.raises(UserError, match="finite"):

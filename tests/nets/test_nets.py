@@ -154,10 +154,7 @@ def test_without_a_torchvision_that_fits_only_what_is_its_own_is_refused(monkeyp
     for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
         monkeypatch.delitem(sys.modules, name)
     assert build("small", embedding_dim=2)(torch.zeros(1, 1, 28, 28)).shape == (1, 2)
-    for use in (
-        lambda: build("resnet18", embedding_dim=2),
-        lambda: backbones.download_weights(BACKBONES["resnet18"]),
-    ):
+    for use in (lambda: build("resnet18", embedding_dim=2), lambda: backbones.download_weights(BACKBONES["resnet18"])):
         with pytest.raises(UserError, match=rf"{says}.*: pip install 'dmlviz\[torchvision\]'"):
             use()
     prepare_import("numpy")  # whoever imports torchvision only where it is there, is not in need of it

@@ -105,14 +105,8 @@ def test_a_broken_plug_in_ends_a_command_with_one_line(dmlviz, tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("1 / 0\n")
     code, said = dmlviz("runs", "--plugin", broken)
-    assert (code, said) == (
-        2,
-        f"The plug-in {broken} cannot be loaded: line 1: ZeroDivisionError: division by zero.\n",
-    )
-    assert dmlviz("runs", "--plugin") == (
-        2,
-        "--plugin takes a Python file, as in --plugin my_loss.py; got nothing.\n",
-    )
+    assert (code, said) == (2, f"The plug-in {broken} cannot be loaded: line 1: ZeroDivisionError: division by zero.\n")
+    assert dmlviz("runs", "--plugin") == (2, "--plugin takes a Python file, as in --plugin my_loss.py; got nothing.\n")
 
 
 def test_the_processes_that_train_for_the_app_know_the_plug_in(tmp_path):

@@ -74,9 +74,7 @@ def test_a_recording_is_a_run_like_any_other(recorded):
 
 
 @pytest.mark.parametrize(
-    "drawn",
-    ["pca", ProjectionConfig(method="umap", params={"neighbors": 5}, seed=3)],
-    ids=["pca", "umap"],
+    "drawn", ["pca", ProjectionConfig(method="umap", params={"neighbors": 5}, seed=3)], ids=["pca", "umap"]
 )
 def test_a_map_follows_with_a_layout_of_each_snapshot(drawn, tmp_path):
     shown = walk(4)

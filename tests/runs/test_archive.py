@@ -134,11 +134,7 @@ def test_a_file_that_is_there_twice_is_refused(packed, runs):
 def test_a_pickle_in_an_array_is_refused(packed, runs):
     pickled = io.BytesIO()
     np.save(pickled, np.array([{"a": 1}], object), allow_pickle=True)
-    refused(
-        runs,
-        zipped(files_of(packed) | {"embeddings.npy": pickled.getvalue()}),
-        r"embeddings.npy: ",
-    )
+    refused(runs, zipped(files_of(packed) | {"embeddings.npy": pickled.getvalue()}), r"embeddings.npy: ")
     stored = io.BytesIO()
     np.savez(stored, mean=np.array([{"a": 1}], object), allow_pickle=True)
     refused(runs, zipped(files_of(packed) | {"basis.npz": stored.getvalue()}), r"basis.npz: ")

@@ -229,8 +229,7 @@ def test_a_run_takes_its_own_gallery_along_and_nobody_elses(run, images, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "index",
-    ["{", "[1]", '[{"id": "0", "name": "x", "pixels": "0"}]', '[{"id": "ID", "name": "", "pixels": "ID"}]'],
+    "index", ["{", "[1]", '[{"id": "0", "name": "x", "pixels": "0"}]', '[{"id": "ID", "name": "", "pixels": "ID"}]']
 )
 def test_a_damaged_gallery_is_named_and_the_run_stays(run, images, index):
     kept, _ = Gallery(run).add(images[:1], ["x"])

@@ -25,12 +25,7 @@ def signals(distance, agreeing=10, shape_distance=None):
     distances = {"embedding": np.asarray(distance, float)}
     if shape_distance is not None:
         distances["shape"] = np.asarray(shape_distance, float)
-    return NeighborSignals(
-        distances,
-        np.zeros(len(distance), int),
-        np.broadcast_to(agreeing, len(distance)),
-        10,
-    )
+    return NeighborSignals(distances, np.zeros(len(distance), int), np.broadcast_to(agreeing, len(distance)), 10)
 
 
 def calibration(known, right=True):

@@ -92,15 +92,7 @@ def test_a_long_training_keeps_a_short_curve_of_means(runs, small, told, write):
     config = small.replace(steps=10_000)
     started, *_ = told(config)
     steps = [
-        Step(
-            step=i,
-            loss=i,
-            active=1,
-            positive_distance=0,
-            negative_distance=1,
-            images_per_second=1,
-            cpu_seconds=i,
-        )
+        Step(step=i, loss=i, active=1, positive_distance=0, negative_distance=1, images_per_second=1, cpu_seconds=i)
         for i in range(1, 10_001)
     ]
     curve = [event for event in write(runs, config, [started, *steps]).events() if event["event"] == "step"]

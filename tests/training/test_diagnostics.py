@@ -150,11 +150,7 @@ def test_a_larger_margin_allows_larger_norms():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "explodes"),
-    [
-        (LECTURE.replace(learning_rate=4e-3), False),
-        (LECTURE.replace(learning_rate=0.5), True),
-        (ENDLESS, True),
-    ],
+    [(LECTURE.replace(learning_rate=4e-3), False), (LECTURE.replace(learning_rate=0.5), True), (ENDLESS, True)],
     ids=["the lecture's own setting", "an absurd learning rate", "a loss without an end"],
 )
 def test_real_trainings_explode_exactly_when_expected(config, explodes):

@@ -50,8 +50,7 @@ def test_every_miner_trains_with_a_compatible_loss(digits: Dataset, miner: str, 
 
 
 @pytest.mark.parametrize(
-    ("sampler", "loss"),
-    [("random_pairs", "contrastive"), ("random_triplets", "triplet"), ("episodes", "prototypical")],
+    ("sampler", "loss"), [("random_pairs", "contrastive"), ("random_triplets", "triplet"), ("episodes", "prototypical")]
 )
 def test_random_pairs_and_triplets_learn_digits(digits: Dataset, sampler: str, loss: str, quick) -> None:
     config = quick(loss=loss, sampler=sampler, batch_size=120, steps=100, embedding_dim=32)

@@ -41,12 +41,7 @@ NO_ROUTES = ("/_stcore/script-health-check", "/app/static/page.py", "/_stcore/me
 def server(request, tmp_path, monkeypatch) -> Iterator[tuple[Settings, TestClient]]:
     """The whole shared server, and a stranger in the network."""
     monkeypatch.setattr(services, "start_services", partial(services.start_services, warm=False))
-    settings = Settings(
-        runs=tmp_path / "runs",
-        data=tmp_path / "data",
-        shared=True,
-        token=request.param,
-    )
+    settings = Settings(runs=tmp_path / "runs", data=tmp_path / "data", shared=True, token=request.param)
     app = build_app(settings)
     try:
         with TestClient(app, base_url="http://localhost", client=("10.0.0.9", 4711), follow_redirects=False) as client:
