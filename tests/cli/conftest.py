@@ -11,19 +11,7 @@ from dmlviz.cli.main import main
 @pytest.fixture(scope="session")
 def quick():
     """Arguments for a training that takes a second."""
-    return [
-        "train",
-        "--dataset",
-        "digits",
-        "--steps",
-        "12",
-        "--num-snapshots",
-        "3",
-        "--eval-subset-size",
-        "100",
-        "--net",
-        "mlp",
-    ]
+    return "train --dataset digits --steps 12 --num-snapshots 3 --eval-subset-size 100 --net mlp".split()
 
 
 @pytest.fixture
