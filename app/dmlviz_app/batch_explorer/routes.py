@@ -178,19 +178,20 @@ def _kept_answer(request: Request) -> ThresholdAnswer | None:
 def _threshold_answer(run: Run, found: Threshold, is_kept: bool) -> ThresholdAnswer:
     step = run.end_step
     measure = "euclidean" if step is None else _thresholds(run, step).measure
-    euclidean = (found.value, *found.interval)
+    value, low, high = euclidean = (found.value, *found.interval)
     # On the unit sphere 1 − cosine is half of the squared distance; elsewhere it says nothing about distances.
     places = {
         "euclidean": euclidean,
         "sqeuclidean": [d**2 for d in euclidean],
         "cosine": [d**2 / 2 for d in euclidean] if run.config.normalize else None,
     }[measure]
-    low, high = found.interval
+    also = f" or 1 − cosine of {places[0]:.3g}" if measure == "cosine" and places else ""  # as in the histogram
     kind = "hyperbolic" if run.config.ball else "Euclidean"
     sentence = (
-        f"{100 * found.rate:.3g} % false accepts: the same up to a {kind} distance of {found.value:.3g} "
+        f"{100 * found.rate:.3g} % false accepts: the same up to a {kind} distance of {value:.3g}{also} "
         f"({low:.3g} to {high:.3g} with other classes), found on {found.pairs:,} pairs of {found.basis}, where "
-        f"{found.false_reject_rate:.1%} of the same-class pairs are rejected.{' It ' * bool(found.doubt)}{found.doubt}"
+        f"{100 * found.false_reject_rate:.1f} % of the same-class pairs are rejected."
+        f"{' It ' * bool(found.doubt)}{found.doubt}"
     )
     use = "Answers to queries rest on it." if is_kept else "It is not kept: a guest keeps one with runs of their own."
     return {
