@@ -161,8 +161,9 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     person.map_has("points", "60")
     expect(person.map.locator(".moment")).to_have_text("")  # which said how the run before scores
     person.map.locator(".view > summary").click()
-    for tool in ("Pictures", "Training set", "What lies here?"):  # there is neither a picture nor a net
+    for tool in ("Pictures", "Training set"):  # there is neither a picture nor a net
         expect(person.map.locator(".view .tool", has_text=tool)).to_be_hidden()
+    expect(person.map.locator(".view .tool", has_text="What lies here?")).to_be_visible()
     person.inspect("Upload")
     again = {"name": "shops.parquet", "mimeType": "application/octet-stream", "buffer": shops()}
     person.page.locator(".new-batch input[type=file]").set_input_files(again)

@@ -107,9 +107,9 @@ export class Toolbar {
     tools.subset.hidden = tools.isolate.hidden || !(data.projects || data.layouts);
     tools.whole.hidden = !subset;
     tools.pictures.hidden = !sprites || model.noun === "point";
-    // A page without a server and what another program has embedded have no net to ask; in space, a click is no place.
+    // A page without a server has no net to ask, and rows have none; in space, a click is no place.
     tools.images.hidden = !data.events_url || ![undefined, "point"].includes(data.noun);
-    tools.here.hidden = tools.images.hidden || solid;
+    tools.here.hidden = !data.events_url || solid;
     updateAttribute(tools.undo, "aria-disabled", !canUndo);
     updateAttribute(tools.redo, "aria-disabled", !canRedo);
     const isolate = model.isolated !== null;
