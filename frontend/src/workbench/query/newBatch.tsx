@@ -11,7 +11,7 @@ import { ManyMarks, State } from "./gallery.tsx";
 const FEW = 3; // classes, of which one reads without asking
 
 class NewBatch {
-  private about = "";
+  about = ""; // the run and its map; "" where nothing can be laid over it
   private asked: AbortController | null = null;
   sets: Record<string, string> = {}; // titles by name
   content: NewBatchContent | null = null;
@@ -31,10 +31,6 @@ class NewBatch {
         this.sets = sets ?? {};
         this.onChange();
       });
-  }
-
-  get isPossible(): boolean {
-    return this.about !== "";
   }
 
   /** Place a data set, or (empty) the kept pictures, or what is in a file. */
@@ -87,7 +83,7 @@ export const newBatch = new NewBatch();
 export function NewBatchView({ source, kept, rows }: { source: MapSource; kept: number; rows: boolean }) {
   const { sets, content, trouble, busy } = newBatch;
   const names = Object.entries(sets);
-  if (!newBatch.isPossible) return <p class="quiet">{rows && "Other rows can be laid over a map that is finished."}</p>;
+  if (!newBatch.about) return <p class="quiet">{rows && "Other rows can be laid over a map that is finished."}</p>;
   return (
     <div class="gallery new-batch">
       <p>
