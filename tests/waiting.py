@@ -1,9 +1,12 @@
-"""What tests wait with, and what they ask of processes and ports."""
+"""What tests wait with, call at once, and ask of processes and ports."""
 
 import contextlib
 import socket
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psutil
 
@@ -19,6 +22,18 @@ def until(promise: Callable[[], object], seconds: float = 300.0, what: str = "it
         assert waited < seconds, what
         time.sleep(min(0.1, 0.01 + waited / 10))
     return time.monotonic() - began
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """Call all in threads, in the same moment; return what they return, in their order."""
+    barrier = threading.Barrier(len(calls))
+
+    def one(call: Callable[[], Any]) -> Any:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(one, calls))
 
 
 def free_port() -> int:

@@ -3,33 +3,12 @@
 import pytest
 
 pytest.importorskip("distributed")
-from dmlviz.config import TrainConfig
 from dmlviz.fleet.certificates import make_certificates
 from dmlviz.fleet.dask_fleet import DaskFleet
-from dmlviz.jobs import order
 from dmlviz.jobs.scheduler import JobScheduler
 from tests.fleet.cluster import Worker
-from tests.waiting import alive, descendants, free_port
-
-
-@pytest.fixture(scope="session")
-def short():
-    """A training of a tenth of a second."""
-    return TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=20, num_snapshots=4, eval_subset_size=100)
-
-
-@pytest.fixture(scope="session")
-def long(short):
-    """One that goes on until it is stopped."""
-    return short.replace(steps=500_000)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def patience():
-    """A machine that is asked to stop a training has a minute to answer, however busy it is."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(order, "TRAINING_STOP_TIMEOUT_S", 60.0)
-        yield
+from tests.jobs.conftest import living, long, patience, short  # noqa: F401  fixtures
+from tests.waiting import descendants, free_port
 
 
 @pytest.fixture(scope="session")
@@ -83,8 +62,3 @@ def machines(cluster):
 @pytest.fixture(scope="session", name="descendants")
 def descendants_of():
     return descendants
-
-
-@pytest.fixture(scope="session", name="alive")
-def lives():
-    return alive

@@ -1,13 +1,13 @@
 """Two programs on one folder of runs: one does a job, the other follows it, and takes it over where the first ends."""
 
-import threading
+from functools import partial
 
 import pytest
 
 from dmlviz.jobs.claims import claim
 from dmlviz.jobs.order import training
 from dmlviz.jobs.scheduler import JobScheduler
-from tests.waiting import until
+from tests.waiting import at_once, until
 
 LIVE = ("queued", "starting", "running", "stopping")
 
@@ -38,17 +38,8 @@ def test_a_claim_is_one_s_until_it_is_released(tmp_path):
 @pytest.mark.slow
 def test_equal_trainings_of_two_servers_at_once_are_one(two, short):
     for seed in (1, 2):
-        config, barrier, runs = short.replace(seed=seed), threading.Barrier(2), []
-
-        def press(server, config=config, barrier=barrier, runs=runs):
-            barrier.wait()
-            runs.append(submit(server, config))
-
-        threads = [threading.Thread(target=press, args=(server,)) for server in two]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        config = short.replace(seed=seed)
+        at_once(*(partial(submit, server, config) for server in two))
         run = two[0].runs.get(config.id)
         until(lambda run=run: run.end is not None)
         until(lambda: not any(server.running_for() for server in two))

@@ -6,16 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from dmlviz.ops.linear_projection import LinearProjection
 from dmlviz.runs.frames import Box, Frame, HysteresisBounds, LiveProjector, dequantize, quantize, render_replay
-
-
-def rotation(d, seed):
-    return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0]
-
-
-def cloud(n=200, d=16, seed=0):
-    """Points whose variance differs clearly from axis to axis, off the origin."""
-    random = np.random.default_rng(seed)
-    return (random.normal(size=(n, d)) * np.linspace(3, 0.2, d) + 1.5).astype(np.float32)
+from tests.ops.test_linear_projection import cloud, rotation
 
 
 @given(arrays(np.float32, st.tuples(st.integers(1, 30), st.integers(2, 3)), elements=st.floats(-1e6, 1e6, width=32)))

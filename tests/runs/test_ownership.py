@@ -1,7 +1,7 @@
 """Who holds a run, who else sees it, and what is left when one of them deletes it."""
 
 import os
-import threading
+from functools import partial
 
 import pytest
 
@@ -10,6 +10,7 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.ownership import Ownership
 from dmlviz.storage.files import is_run_id
+from tests.waiting import at_once
 
 RUN = "0123456789abcdef"
 
@@ -101,28 +102,8 @@ def test_nothing_is_lost_when_many_write_at_once(owners):
         for turn in range(5):
             other.add(RUN, holder=f"p{number}-{turn}", name="P", title="t")
 
-    threads = [threading.Thread(target=join, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(join, number) for number in range(6)))
     assert len(owners.entries(RUN)) == 30
-
-
-def at_once(*calls):
-    """Call all in threads, in the same moment; return what they return, in their order."""
-    barrier, answers = threading.Barrier(len(calls)), {}
-
-    def one(number):
-        barrier.wait()
-        answers[number] = calls[number]()
-
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(len(calls))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [answers[number] for number in range(len(calls))]
 
 
 PEOPLE = [f"person {number}" for number in range(30)]

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.storage.files import EventLog, atomic_write
 from dmlviz.training.events import Failed
+from tests.waiting import at_once
 
 
 def test_a_run_cut_off_at_any_byte_of_its_log_is_readable_up_to_its_last_event(runs, write):
@@ -93,11 +93,7 @@ def test_many_who_ask_at_once_do_not_see_each_other_as_the_writer(runs, told, wr
         for _ in range(200):
             seen.add(run.state)
 
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[ask] * 6)
     assert seen == {"interrupted"}
 
 
