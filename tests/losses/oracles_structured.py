@@ -5,22 +5,9 @@ import math
 import torch
 from pytorch_metric_learning import losses as pml
 
+from tests.losses.oracles_pairs import mean, peer
+
 DIRECTIONS = ("permutation", "rotation", "scaling")
-
-
-def mean(values):
-    return sum(values) / max(len(values), 1)
-
-
-def peer(loss):
-    """The peer's loss over the same ordered pairs."""
-
-    def compute(case, _):
-        a, p = zip(*[(a, p) for a in case.anchors for p in case.positives(a)], strict=True)
-        b, n = zip(*[(a, n) for a in case.anchors for n in case.negatives(a)], strict=True)
-        return loss(case.x, case.labels, tuple(torch.tensor(index) for index in (a, p, b, n)))
-
-    return compute
 
 
 def lifted(margin, squared=True):
