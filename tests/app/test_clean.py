@@ -55,8 +55,7 @@ def test_decisions_that_come_at_once_are_all_kept(here, run, decide):
 @pytest.mark.slow
 def test_the_run_with_the_best_validation_score_comes_first(here, run, monkeypatch):
     other = here.runs.create(run.config.replace(seed=run.config.seed + 1))
-    for _ in train_and_record(other, data_root=here.data):
-        pass
+    list(train_and_record(other, data_root=here.data))
     for scores, first in (({run.id: 0.9, other.id: 0.5}, run.id), ({run.id: 0.5, other.id: 0.9}, other.id)):
         monkeypatch.setattr(clean, "validation_score", lambda one, scores=scores: scores.get(one.id))
         assert next(one.id for one in clean.usable_runs(here)[run.config.dataset]) == first

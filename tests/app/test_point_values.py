@@ -42,8 +42,7 @@ def runs(tmp_path_factory):
 def run(runs):
     config = TrainConfig(dataset="digits", net="mlp", embedding_dim=8, steps=12, num_snapshots=3, eval_subset_size=100)
     made = runs.create(config)
-    for _ in train_and_record(made):
-        pass
+    list(train_and_record(made))
     return runs.get(made.id)
 
 
@@ -93,8 +92,7 @@ def test_what_images_went_through_is_of_the_tracked_ones_and_needs_three_snapsho
         assert np.flatnonzero(np.isfinite(found)).tolist() == tracked.tolist()
         np.testing.assert_allclose(found[tracked], getattr(expected, measure), atol=1e-6)
     short = runs.create(run.config.replace(num_snapshots=1, steps=4))
-    for _ in train_and_record(short):
-        pass
+    list(train_and_record(short))
     assert point_measures(runs.get(short.id), None) == ("faithfulness", "center")
 
 
@@ -213,8 +211,7 @@ def test_training_images_lie_where_the_nets_of_the_run_put_them(tmp_path):
     here.jobs.embed.folder = str(run.path)
     with pytest.raises(UserError, match="no places for training images"):
         train_points(run, LIVE, here)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     points = train_points(run, LIVE, here)
     assert points["steps"] == [*run.checkpoint_steps, 20]
     assert len(points["places"]) == len(points["steps"])

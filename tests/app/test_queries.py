@@ -274,8 +274,7 @@ def test_on_a_map_that_followed_a_picture_has_a_place_at_each_net_that_is_kept(h
         dataset="digits", net="mlp", embedding_dim=8, steps=12, num_snapshots=4, eval_subset_size=120, seed=2
     )
     run = here.runs.create(config)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     layout = here.runs.create_projection(run, ProjectionConfig(method="tsne", params={"iterations": 100}, follow=True))
     run_projection(layout.path)
     item = int(run.tracked_indices[7])

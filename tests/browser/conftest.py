@@ -286,6 +286,5 @@ def person(visit) -> Person:
 def digits_run(runs: Path) -> Run:
     """A finished run of the digits."""
     config = TrainConfig(dataset="digits", net="mlp", steps=60, num_snapshots=12)
-    for _ in train_and_record(run := Runs(runs).create(config)):
-        pass
+    list(train_and_record(run := Runs(runs).create(config)))
     return run

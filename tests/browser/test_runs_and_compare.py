@@ -56,8 +56,7 @@ def test_a_run_is_renamed_deleted_restored_and_opened(person, runs, digits_run):
 
 def test_two_runs_are_compared_and_a_third_is_trained_from_there(person, runs, digits_run):
     trained = Runs(runs).create(digits_run.config.replace(seed=8, embedding_dim=2))
-    for _ in train_and_record(trained):
-        pass
+    list(train_and_record(trained))
     other, page = trained.id, person.page
     page.goto(f"{person.url}/runs")
     for run in (digits_run.id, other):

@@ -132,8 +132,7 @@ def test_a_run_without_checkpoints_is_looked_through_by_its_final_net(tmp_path):
 
     assert spread([0, 5, 9, 14, 20], 3) == [0, 9, 20]
     run = Runs(tmp_path).create(TrainConfig(dataset="digits", net="mlp", steps=3, num_snapshots=1))
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     told = []
     found = find(run, tmp_path, lambda words, share: told.append(share))
     assert found.steps == (3,)

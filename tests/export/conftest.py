@@ -38,8 +38,7 @@ def runs(tmp_path_factory):
     torch.set_num_threads(1)
     runs = Runs(tmp_path_factory.mktemp("kept"))
     run = runs.create(CONFIG, "Größe <b>& Co</b>")
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     projection = runs.create_projection(run, MAP)
     run_projection(projection.path)
     assert run.state == projection.state == "finished"

@@ -143,8 +143,7 @@ def test_distances_that_are_all_equal_are_drawn(imported):
 def test_held_out_classes_are_tested_by_themselves(tmp_path):
     config = TrainConfig(dataset="digits", net="mlp", steps=30, num_snapshots=2, held_out_classes=(1, 2, 7))
     run = Runs(tmp_path).create(config)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     text = report(RunExport(run))
     assert "<th>held-out classes</th>" in text
     own = np.isin(run.labels, config.held_out_classes)

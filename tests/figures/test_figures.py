@@ -145,8 +145,7 @@ def run(tmp_path_factory):
     run = runs.create(
         TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=12, num_snapshots=4, eval_subset_size=200)
     )
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     return runs.get(run.id)
 
 

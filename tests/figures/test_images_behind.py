@@ -97,8 +97,7 @@ def test_the_baselines_are_those_of_the_pixels_and_of_the_first_snapshot(tmp_pat
     runs = Runs(tmp_path / "runs", bundled=tmp_path / "none")
     config = TrainConfig(dataset="digits", net="mlp", embedding_dim=4, steps=2, num_snapshots=2, eval_subset_size=200)
     run = runs.create(config)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     untrained = baselines.measure("untrained net", run, tracked=True)
     start, labels = run.embeddings_at(0)
     assert np.allclose(untrained.curves["recall_at_k"].recall, curves.recall_at_k(start, labels).recall)

@@ -32,8 +32,7 @@ def test_a_training_on_a_machine_gives_the_same_run_as_here(jobs, until, short, 
     until(lambda: not jobs.running_for())
     assert not there.lock.locked
     here = Runs(tmp_path).create(short)
-    for _ in train_and_record(here):
-        pass
+    list(train_and_record(here))
     np.testing.assert_array_equal(there.embeddings, here.embeddings)
     assert {path.relative_to(there.path) for path in there.path.rglob("*")} >= {
         path.relative_to(here.path) for path in here.path.rglob("*") if path.name != "lock"

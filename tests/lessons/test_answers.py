@@ -123,8 +123,7 @@ def test_a_training_of_today_gives_the_answers(name, tmp_path):
     store, values = Runs(tmp_path), []
     for task, is_right in zip(LESSONS[name].tasks, RIGHT[name], strict=True):
         run = store.create(task.training("digits").replace(num_snapshots=1))
-        for _ in train_and_record(run, data_root=data_root()):
-            pass
+        list(train_and_record(run, data_root=data_root()))
         run = store.get(run.id)
         if (drawing := task.projection()) is not None:
             run_projection(store.create_projection(run, drawing).path)

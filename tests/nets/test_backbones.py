@@ -92,8 +92,7 @@ def added(folder, weights):
 def run(added, folder, tmp_path_factory):
     config = TrainConfig(dataset=added, steps=20, num_snapshots=3, embedding_dim=8, images_per_class=8)
     run = Runs(tmp_path_factory.mktemp("runs")).create(config)
-    for _ in train_and_record(run, data_root=folder[0]):
-        pass
+    list(train_and_record(run, data_root=folder[0]))
     return Run(run.path)
 
 

@@ -86,8 +86,7 @@ def run(folder, tmp_path_factory):
     root, name = folder
     config = TrainConfig(dataset=name, steps=6, unfrozen_blocks=1, **SETTINGS)
     run = Runs(tmp_path_factory.mktemp("runs")).create(config)
-    for _ in train_and_record(run, data_root=root):
-        pass
+    list(train_and_record(run, data_root=root))
     return Run(run.path)
 
 
@@ -357,8 +356,7 @@ def test_on_a_gpu_blocks_are_trained_and_the_run_embeds_on_the_processor(folder,
         dataset=name, steps=4, unfrozen_blocks=2, mixed_precision=mixed, augmentation={"rotate": 5.0}, **SETTINGS
     )
     run = Runs(tmp_path).create(config)
-    for _ in train_and_record(run, data_root=root):
-        pass
+    list(train_and_record(run, data_root=root))
     run = Run(run.path)
     assert run.info["device"].startswith("cuda")
     expected = fine_tuned(config).load_trained(load_file(run.path / "weights.safetensors")).embed(dataset.test.images)

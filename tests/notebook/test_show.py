@@ -43,8 +43,7 @@ def vectors(seed: int = 0):
 def run(tmp_path_factory):
     """A finished training."""
     run = Runs(tmp_path_factory.mktemp("runs")).create(CONFIG)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     return Runs(run.path.parent).get(run.id)
 
 

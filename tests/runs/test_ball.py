@@ -35,8 +35,7 @@ def run(tmp_path_factory):
         dataset="digits", net="mlp", embedding_dim=2, space="poincare", curvature=C, steps=60, num_snapshots=2
     )
     run = Runs(tmp_path_factory.mktemp("runs")).create(config)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     return run
 
 

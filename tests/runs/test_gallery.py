@@ -40,8 +40,7 @@ NAMES += ("Thumbs.db", "__MACOSX", ".hidden", "lost+found", "a.")
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     run = Runs(tmp_path_factory.mktemp("trained")).create(CONFIG)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     return run
 
 
@@ -149,8 +148,7 @@ def test_another_net_embeds_the_kept_pictures_anew(run, images):
     assert len(Gallery(again).pictures()) == 3
     config = CONFIG.replace(seed=5)
     other = Runs(run.path.parent).create(config)
-    for _ in train_and_record(other):
-        pass
+    list(train_and_record(other))
     shutil.copy(other.path / "weights.safetensors", again.path)
     after = Gallery(again).embed(Gallery(again).pictures())
     np.testing.assert_allclose(after, embed(other, images[:3]), atol=1e-6)

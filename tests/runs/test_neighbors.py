@@ -181,8 +181,7 @@ def test_a_shift_moves_the_pixels_and_repeats_the_edge(channels: tuple[int, ...]
 
 def test_crops_are_put_together_by_mean_or_by_pca(runs) -> None:
     run = runs.create(CONFIG)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     data = load("digits")
     one = embed_crops(run, data.test.images, 1)
     np.testing.assert_allclose(one[:, 0], run.embeddings, atol=1e-5)

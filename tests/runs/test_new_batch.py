@@ -30,8 +30,7 @@ def folder(tmp_path_factory):
 def run(folder):
     config = TrainConfig(dataset="digits", net="mlp", steps=120, num_snapshots=2, validation_fraction=0.4)
     run = Runs(folder).create(config)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     return run
 
 

@@ -148,8 +148,7 @@ def mnist_run(tmp_path_factory):
     if not {"mnist", "fashion_mnist"} <= {*available_datasets()}:
         pytest.skip("needs MNIST and Fashion-MNIST")
     run = Runs(tmp_path_factory.mktemp("runs")).create(TrainConfig(steps=250, num_snapshots=2))
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     return run
 
 
@@ -207,8 +206,7 @@ def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
 
 def test_a_calibration_is_kept_with_its_run_until_the_net_changes(tmp_path, monkeypatch):
     run = Runs(tmp_path).create(TrainConfig(dataset="digits", net="mlp", steps=60, num_snapshots=2))
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     images_of, calibrated = query_calibration._images_of, []
     monkeypatch.setattr(query_calibration, "_images_of", lambda *args: calibrated.append(args) or images_of(*args))
 

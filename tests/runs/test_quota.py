@@ -229,8 +229,7 @@ REST = 4_000_000  # bytes of weights, checkpoints, batches, log
 
 def trained(folder, config, room=None):
     run = Runs(folder).create(config)
-    for _ in train_and_record(run, room=room, save_checkpoints=False):
-        pass
+    list(train_and_record(run, room=room, save_checkpoints=False))
     return run
 
 

@@ -116,8 +116,7 @@ def test_a_stopped_run_says_why_and_has_its_embeddings(runs, told, write, labels
 
 def test_a_stop_after_all_scores_waits_for_no_measure_of_the_map(runs):
     run = runs.create(TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50))
-    for _ in train_and_record(run, stop=(run.path / "metrics.json").exists):
-        pass
+    list(train_and_record(run, stop=(run.path / "metrics.json").exists))
     assert run.state == "finished"
     assert "map" in run.end["metrics"]
     assert run.end["faithfulness"] is None
@@ -185,8 +184,7 @@ def test_a_space_of_three_dimensions_is_kept_and_drawn_as_it_is_with_its_class_c
         dataset="digits", net="mlp", loss="arcface", embedding_dim=3, steps=4, num_snapshots=2, eval_subset_size=50
     )
     run = runs.create(config)
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     events = {event["event"]: event for event in run.events()}
     assert events["started"]["view"] == "plane"
     assert events["snapshot"]["frame"]["dims"] == events["started"]["dims"] == 3

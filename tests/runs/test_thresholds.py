@@ -26,8 +26,7 @@ def folder(tmp_path_factory):
 
 def trained(folder, **settings):
     run = Runs(folder).create(TrainConfig(dataset="digits", net="mlp", steps=150, num_snapshots=2, **settings))
-    for _ in train_and_record(run):
-        pass
+    list(train_and_record(run))
     return run
 
 

@@ -201,8 +201,7 @@ def test_a_run_logs_and_stores_its_batches(tmp_path, digits):
 
 def test_an_invalid_batch_file_is_one_sentence(tmp_path, digits):
     run = Runs(tmp_path).create(quick(loss="triplet"))
-    for _ in train_and_record(run, data=digits):
-        pass
+    list(train_and_record(run, data=digits))
     path = run.path / "batches" / "1.npz"
     with np.load(path) as stored:
         whole = dict(stored)
