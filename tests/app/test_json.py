@@ -104,7 +104,7 @@ ROUTES = {
 }
 
 BODILESS = {"/runs/{run}/cleaning/search"}  # its body is not read
-FILES = {"/runs/{run}/rows.csv", "/uploads/data", "/uploads/weights", "/runs/import"}
+FILES = {"/runs/{run}/new_batch.json", "/runs/{run}/rows.csv", "/uploads/data", "/uploads/weights", "/runs/import"}
 VALUES = ["-1", "x", "9" * 30, "1e308", "nan", "a" * 300, *"[ é %00 %ff %2e%2e %0d%0a ~ null [1]".split()]
 
 
