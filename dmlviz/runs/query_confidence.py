@@ -18,7 +18,7 @@ RIGHT = 0.99  # of the sure ones have the right class; where no number of agreei
 LOWER_RIGHT = 0.95, 0.9  # these with which half of the calibration images are sure, else the last
 ERRORS = 2.576  # standard errors below what was found, for one wrong promise in twenty with ten numbers of neighbors
 Space = Literal["embedding", "shape", "ink"]
-WEIGHTS: dict[Space, float] = {"embedding": 0.5, "shape": 1.0, "ink": 0.3}  # each distance in its usual spread
+WEIGHTS: dict[Space, float] = {"embedding": 0.3, "shape": 1.0, "ink": 0.6}  # each distance in its usual spread
 FARTHER: dict[Space, str] = {
     "embedding": "Farther from its neighbors than",
     "shape": "Farther in its shape from known images of the class than",
