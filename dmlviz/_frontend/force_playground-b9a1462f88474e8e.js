@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-5f4cfa7c409118eb.js";

@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-5f4cfa7c409118eb.js";

@@ -1,1 +1,0 @@
-export { view_picker as default } from "../dmlviz.workbench/page-5f4cfa7c409118eb.js";
