@@ -120,6 +120,7 @@ def main() -> None:
         losses=len(CONTESTANTS),
         trials=TRIALS["full"],
         seeds=SEEDS["full"],
+        newest=max(one.year for one in CONTESTANTS),
         steps=STEPS["full"],
         data=DATASETS[info["dataset"]].title,
         machine=info["machine"],
@@ -333,7 +334,7 @@ the study's.
 
 Musgrave, Belongie and Lim (ECCV 2020) asked whether the losses of 2017 to 2019 are better than the contrastive loss of
 2006 when all are tuned with the same care, and found that they hardly are. This is the same experiment on a small
-scale, with losses up to 2022; anybody can repeat it on a laptop:
+scale, with losses up to {newest}; anybody can repeat it on a laptop:
 
 ```sh
 pip install 'dmlviz[study]'
@@ -347,6 +348,8 @@ dmlviz lab reality-check --folder my-study     # Ctrl-C stops it; the same comma
 - **Folds.** The first half is cut into four parts. Each net trains on three and is validated on the fourth, so that no
   class is in both.
 - **The same for all.** The net `small`, 32 dimensions of length 1, RMSprop, {steps} steps with 16 classes × 4 images.
+  So losses that use lengths (AdaFace, MagFace, hyperbolic contrastive), no classes (SIGReg) or degrees of being alike
+  (graded contrastive) are not in it.
 - **Search.** {trials} trials for each of {losses} losses ({search}); the first has the settings that the catalog
   recommends. The score is the mean validation MAP@R of the four folds. Test images play no part in it.
 - **Final runs.** The best settings, {seeds} seeds, four nets each. *Separated* is the mean of the four nets,
