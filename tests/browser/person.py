@@ -1,5 +1,6 @@
 """The browser's tabs, and a person who looks at a page and clicks."""
 
+import base64
 import contextlib
 import re
 import time
@@ -92,6 +93,15 @@ class Tabs:
             self._left[page.context].append(page)
 
 
+DROP = """(map, [name, type, content]) => {
+  const data = new DataTransfer();
+  const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
+  data.items.add(new File([bytes], name, { type }));
+  const options = { bubbles: true, composed: true, cancelable: true, dataTransfer: data };
+  for (const moment of ["dragover", "drop"]) map.dispatchEvent(new DragEvent(moment, options));
+}"""
+
+
 class Person:
     """Somebody at a browser: opens the page, looks, clicks. Complains of every error in the console."""
 
@@ -128,6 +138,10 @@ class Person:
         for page in self.tabs:
             page.on("request", self._listeners["request"])
         return asked
+
+    def drop(self, name: str, content: bytes, kind: str = "") -> None:
+        """Drop a file on the map."""
+        self.map.evaluate(DROP, [name, kind, base64.b64encode(content).decode()])
 
     def open(self, query: str = "") -> None:
         """Open the page and wait for the map."""

@@ -164,9 +164,7 @@ def test_uploaded_images_are_previewed_trained_on_and_shown(person, runs):
     for tool in ("Pictures", "Training set"):  # there is neither a picture nor a net
         expect(person.map.locator(".view .tool", has_text=tool)).to_be_hidden()
     expect(person.map.locator(".view .tool", has_text="What lies here?")).to_be_visible()
-    person.inspect("Upload")
-    again = {"name": "shops.parquet", "mimeType": "application/octet-stream", "buffer": shops()}
-    person.page.locator(".new-batch input[type=file]").set_input_files(again)
+    person.drop("shops.parquet", shops())
     expect(person.page.locator(".new-batch .result")).to_contain_text("60 new rows over the 60 rows of shops")
     person.map.get_by_label("Color by").select_option("shop")
     person.map_has("color", "column.shop")

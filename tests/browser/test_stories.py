@@ -1,6 +1,5 @@
 """What users do, in a real browser, against a real server that really trains."""
 
-import base64
 import io
 import re
 import struct
@@ -320,7 +319,7 @@ def test_an_uploaded_image_is_answered_a_hostile_one_is_one_sentence_and_a_photo
     file = io.BytesIO()
     Image.fromarray(np.clip(noisy, 0, 255).astype(np.uint8)).save(file, "JPEG")
     page = person.page
-    page.evaluate(DROP, [person.map.element_handle(), base64.b64encode(file.getvalue()).decode()])
+    person.drop("photograph.jpg", file.getvalue(), "image/jpeg")
     inspector, framed = page.locator(".inspector"), page.locator(".framed")
     expect(inspector).to_have_attribute("data-tab", "Upload")
     expect(inspector).to_have_attribute("data-subject", "query")
@@ -358,15 +357,6 @@ def test_an_uploaded_image_is_answered_a_hostile_one_is_one_sentence_and_a_photo
             "Input.dispatchDragEvent", {"type": moment, "x": 300, "y": 300, "data": dragged}
         )
     expect(refused).to_contain_text("browser: This is a folder.")
-
-
-DROP = """([map, content]) => {
-  const data = new DataTransfer();
-  const bytes = Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0));
-  data.items.add(new File([bytes], "photograph.jpg", { type: "image/jpeg" }));
-  const options = { bubbles: true, composed: true, cancelable: true, dataTransfer: data };
-  for (const name of ["dragover", "drop"]) map.dispatchEvent(new DragEvent(name, options));
-}"""
 
 
 def bomb(side):

@@ -240,8 +240,17 @@ export class QueryPanel {
     return TABS.filter((name) => (this.source?.point ? !isOfFiles(name) : name !== "Camera" || hasCamera()));
   }
 
+  private get takesRows(): boolean {
+    return !this.source && newBatch.about !== "";
+  }
+
   private take(event: Event, data: DataTransfer | null): void {
     const files = [...(data?.files ?? [])];
+    if (this.takesRows && event.type === "drop" && this.map && files.length) {
+      event.preventDefault();
+      this.open("Upload");
+      return void newBatch.place(this.map, files[0].name, files[0]);
+    }
     const folder = [...(data?.items ?? [])].map((item) => item.webkitGetAsEntry()).find((entry) => entry?.isDirectory);
     if (folder && this.source && !this.source.point) {
       event.preventDefault();
@@ -257,11 +266,11 @@ export class QueryPanel {
   }
 
   private onDragOver(event: DragEvent): void {
-    if (!this.source || this.source.point || !event.dataTransfer?.types.includes("Files") || !isFree(event))
-      return this.say("");
+    const takes = this.source ? !this.source.point : this.takesRows;
+    if (!takes || !event.dataTransfer?.types.includes("Files") || !isFree(event)) return this.say("");
     event.preventDefault(); // a file may be dropped here
     event.dataTransfer.dropEffect = "copy";
-    this.say("Drop the picture to find its neighbors");
+    this.say(`Drop the ${this.source ? "picture to find its neighbors" : "file to lay its rows over this map"}`);
   }
 
   private say(words: string): void {
