@@ -240,13 +240,9 @@ export class QueryPanel {
     return TABS.filter((name) => (this.source?.point ? !isOfFiles(name) : name !== "Camera" || hasCamera()));
   }
 
-  private get takesRows(): boolean {
-    return !this.source && newBatch.about !== "";
-  }
-
   private take(event: Event, data: DataTransfer | null): void {
     const files = [...(data?.files ?? [])];
-    if (this.takesRows && event.type === "drop" && this.map && files.length) {
+    if (!this.source && this.map && newBatch.about && event.type === "drop" && files.length) {
       event.preventDefault();
       this.open("Upload");
       return void newBatch.place(this.map, files[0].name, files[0]);
@@ -266,7 +262,7 @@ export class QueryPanel {
   }
 
   private onDragOver(event: DragEvent): void {
-    const takes = this.source ? !this.source.point : this.takesRows;
+    const takes = this.source ? !this.source.point : newBatch.about !== "";
     if (!takes || !event.dataTransfer?.types.includes("Files") || !isFree(event)) return this.say("");
     event.preventDefault(); // a file may be dropped here
     event.dataTransfer.dropEffect = "copy";
