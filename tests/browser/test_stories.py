@@ -356,6 +356,7 @@ def test_an_uploaded_image_is_answered_a_hostile_one_is_one_sentence_and_a_photo
         page.context.new_cdp_session(page).send(
             "Input.dispatchDragEvent", {"type": moment, "x": 300, "y": 300, "data": dragged}
         )
+        expect(page.locator(".drop-here")).to_contain_text("Drop the picture" if moment == "dragOver" else "")
     expect(refused).to_contain_text("browser: This is a folder.")
 
 
