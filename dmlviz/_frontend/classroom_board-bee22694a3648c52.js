@@ -1,0 +1,1 @@
+export { classroom_board as default } from "../dmlviz.workbench/page-de96e8ab1eb3372a.js";

@@ -1,0 +1,1 @@
+export { force_playground as default } from "../dmlviz.workbench/page-de96e8ab1eb3372a.js";

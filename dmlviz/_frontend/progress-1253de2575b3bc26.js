@@ -1,1 +1,0 @@
-export { progress as default } from "../dmlviz.workbench/page-3ba77f22ac59b453.js";

@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-3ba77f22ac59b453.js";

@@ -1,1 +1,0 @@
-export { view_picker as default } from "../dmlviz.workbench/page-3ba77f22ac59b453.js";
