@@ -228,8 +228,8 @@ def test_a_drawing_is_kept_found_again_after_a_reload_also_on_a_phone_and_remove
     person.open(f"?run={digits_run.id}")
     draw()
     expect(inspector.locator(".keep")).to_be_visible()
-    inspector.locator(".keep input").fill("<b>crown</b>")
-    inspector.locator(".keep input").press("Enter")
+    inspector.locator(".keep input[name=name]").fill("<b>crown</b>")
+    inspector.locator(".keep input[name=name]").press("Enter")
     expect(kept).to_have_count(1)
     expect(kept.locator(".name")).to_have_text("<b>crown</b>")
     expect(inspector.locator("strong").first).to_have_text("Like your “<b>crown</b>”")
@@ -257,7 +257,7 @@ def test_a_drawing_is_kept_found_again_after_a_reload_also_on_a_phone_and_remove
     page.locator(".query input[type=file]").set_input_files(
         [{"name": name, "mimeType": "image/png", "buffer": content} for name, content in files]
     )
-    inspector.locator(".keep input").fill("dot")
+    inspector.locator(".keep input[name=name]").fill("dot")
     inspector.get_by_role("button", name="Keep", exact=True).click()
     said = inspector.locator(".gallery .said")
     expect(said.locator("li")).to_have_count(3)
