@@ -44,6 +44,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
   private answer: Partial<ReviewAnswer> = {};
   private asked = false;
   private decisions: Record<string, Decision | undefined> = {};
+  private isLeft = false; // by the person: a request may fail for that alone
   private saved: Record<string, Decision | undefined> = {}; // those that the server has
   private waiting: ReviewAction[] = []; // that it does not have yet
   private refusals: Record<number, string | undefined> = {}; // by image
@@ -269,6 +270,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
     this.decisions[action.image] = applied(this.decisions[action.image], action);
     this.refusals[action.image] = undefined;
     this.waiting.push(action);
+    this.isLeft = false;
     this.keep();
     if (this.waiting.length === 1) this.heed(this.send());
   }
@@ -284,6 +286,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
         this.keep();
         for (const action of sent) saved[action.image] = applied(saved[action.image], action);
       } catch (error) {
+        if (this.isLeft) return; // what may not have arrived is sent from the outbox by the page that comes next
         for (const { image } of waiting.splice(0)) this.refusals[image] = `Not saved: ${messageOf(error)}`;
         this.keep();
         this.decisions = { ...saved };
@@ -306,6 +309,7 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
     fetchJson(`${this.props.url}/decisions`, "The decision", { actions }, { keepalive: true });
 
   private leave = (): void => {
+    this.isLeft = true;
     if (this.waiting.length) this.heed(this.post(this.waiting));
   };
 }
