@@ -1,1 +1,0 @@
-export { draw_points as default } from "../dmlviz.workbench/page-de96e8ab1eb3372a.js";

@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-de96e8ab1eb3372a.js";

@@ -1,0 +1,1 @@
+export { glossary as default } from "../dmlviz.workbench/page-eb19ffafd37e43aa.js";

@@ -1,1 +1,0 @@
-export { glossary as default } from "../dmlviz.workbench/page-de96e8ab1eb3372a.js";

@@ -1,1 +1,0 @@
-export { map_at_r_demo as default } from "../dmlviz.workbench/page-de96e8ab1eb3372a.js";

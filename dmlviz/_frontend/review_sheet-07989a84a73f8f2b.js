@@ -1,0 +1,1 @@
+export { review_sheet as default } from "../dmlviz.workbench/page-eb19ffafd37e43aa.js";

@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-de96e8ab1eb3372a.js";

@@ -1,1 +1,0 @@
-export { run_list as default } from "../dmlviz.workbench/page-de96e8ab1eb3372a.js";
