@@ -270,9 +270,9 @@ class Sheet extends Component<ReviewSheetProps & { host: ComponentArguments<Revi
     this.decisions[action.image] = applied(this.decisions[action.image], action);
     this.refusals[action.image] = undefined;
     this.waiting.push(action);
-    this.isLeft = false;
     this.keep();
-    if (this.waiting.length === 1) this.heed(this.send());
+    if (this.waiting.length === 1 || this.isLeft) this.heed(this.send()); // a page that came back sends what it kept, too
+    this.isLeft = false;
   }
 
   /** Send what was decided, in its order: what is decided meanwhile goes with the next request. */
