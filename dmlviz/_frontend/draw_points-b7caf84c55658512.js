@@ -1,1 +1,0 @@
-export { draw_points as default } from "../dmlviz.workbench/page-eb19ffafd37e43aa.js";

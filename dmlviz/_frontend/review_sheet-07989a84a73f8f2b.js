@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-eb19ffafd37e43aa.js";
