@@ -1,4 +1,5 @@
-"""In tests the shapes and types in signatures are checked at every call, and nobody's own folders are touched."""
+"""In tests of losses, miners and ops the shapes and types in signatures are checked at every call. No test touches
+anybody's own folders."""
 
 import atexit
 import gc
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import numpy.testing  # noqa: F401  NumPy 1.26 starts a process when this is imported: not within a quick test
 import pytest
 import threadpoolctl
@@ -50,6 +52,7 @@ CHECKED = (
     "dmlviz.miners",
 )
 
+CHECKED_IN = ("losses", "miners", "ops")  # folders of tests: elsewhere the checks took a tenth of the time of trainings
 install_import_hook(CHECKED, "beartype.beartype")
 settings.register_profile("shared machine", deadline=None)  # an example of 200 ms is late, not wrong
 settings.load_profile("shared machine")
@@ -62,6 +65,11 @@ FRONTEND = Path(__file__).parents[1] / "frontend"
 def _until() -> Callable[..., float]:
     """`until(promise)`: wait until `promise()` holds."""
     return until
+
+
+@pytest.fixture(autouse=True)
+def _checks_of_shapes(request):
+    jaxtyping.config.update("jaxtyping_disable", request.path.parent.name not in CHECKED_IN)
 
 
 @pytest.fixture(autouse=True)
