@@ -2,15 +2,16 @@
 
 import os
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from dmlviz.errors import UserError
-from dmlviz.parts import Command, commands
+from dmlviz.parts import commands
 from dmlviz.storage.disk_space import disk_full_of, is_disk_full
 
 PLUGIN_HELP = (
@@ -29,6 +30,11 @@ COMPLETION = "_DMLVIZ_COMPLETE"  # in the environment where a shell asks what th
 
 class _Program(TyperGroup):
     """The commands: `--help` shows their summaries, and the one that is called is imported."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        # For --help, and for the error on an unknown command: `resolve_command` finds what is called.
+        self.commands = {name: TyperCommand(name, help=one.summary) for name, one in commands().items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
@@ -92,8 +98,6 @@ def _run(words: list[str], plugins: list[str]) -> None:
         from dmlviz.plugins import load_plugins
 
         load_plugins(plugins)  # before the command is imported, whose options name all choices
-    for one in commands().values():
-        _add_to_help(one)
     _without_flag_types(typer.main.get_command(app))(words, prog_name="dmlviz")
 
 
@@ -101,6 +105,7 @@ def _are_plugins_installed() -> bool:
     return "DMLVIZ_PLUGINS" in os.environ or any(group.startswith("dmlviz.") for group in entry_points().groups)
 
 
+@cache  # typer reads the signature of each function
 def command_named(name: str) -> Any:
     """Return the command of this name, as Click has it."""
     module = import_module(commands()[name].module)
@@ -153,9 +158,3 @@ def _program(
     ] = False,
 ) -> None:
     """Read the options of the program itself."""
-
-
-def _add_to_help(command: Command) -> None:
-    # Only for --help and for the error on an unknown command: `main` calls the commands itself.
-    @app.command(command.name, help=command.summary)
-    def placeholder() -> None: ...
