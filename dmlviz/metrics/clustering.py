@@ -1,11 +1,10 @@
 """k-means clustering metrics: NMI, AMI and pairwise F1."""
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from dmlviz.metrics.inputs import LabeledEmbeddings, sum_by_group
 from dmlviz.ops.ball import curvature_of, from_sums, hyperboloid, in_ball
-from dmlviz.ops.squared_distances import SquaredDistances, rescale
+from dmlviz.ops.squared_distances import SquaredDistances, rescale, single_threaded_blas
 
 RESTARTS = 3
 MAX_ITERATIONS = 300
@@ -34,7 +33,7 @@ def k_means(points: np.ndarray, clusters: int, seed: int = 0) -> np.ndarray:
         runs = [_lloyd_in_ball(points, chosen) for chosen in seeds]
         return min(runs, key=lambda run: run[0])[1]
     points = np.ascontiguousarray(rescale(points, points)[0], np.float32)
-    with threadpool_limits(1):  # the calls are many and small
+    with single_threaded_blas():  # the calls are many and small
         runs = [_lloyd(points, _seeds(points, clusters, rng)) for _ in range(RESTARTS)]
     return min(runs, key=lambda run: run[0])[1]
 
