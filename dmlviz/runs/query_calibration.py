@@ -46,7 +46,7 @@ class Judge:
         run: A finished run with a net.
         root: The data folder; None for the default one.
         items: Indices of the test images that are searched; all by default.
-        compare_images: Whether shapes and ink are compared, too.
+        compare_images: Whether shapes, parts and ink are compared, too.
         step: The snapshot whose tracked images calibrate it; None for all images of a finished run.
         kept: The `arrays` of another judge of the same net, which need not be computed then.
 
@@ -110,7 +110,7 @@ class Judge:
         label, agreeing = vote(self._labels[neighbors])
         spaces: dict[Space, np.ndarray] = {"embedding": distances.mean(axis=1)}
         if images is not None and self._shapes is not None:
-            spaces["shape"], spaces["ink"] = self._shapes.of(images, label)
+            spaces["shape"], spaces["part"], spaces["ink"] = self._shapes.of(images, label)
         return NeighborSignals(spaces, label, agreeing, neighbors.shape[1])
 
 
@@ -131,7 +131,7 @@ def _calibration_of(kept: Mapping[str, np.ndarray]) -> Calibration:
     return Calibration(signals, kept["right"], str(kept["basis"]), str(kept["short"]))
 
 
-@lru_cache(maxsize=2)  # 10 MB each
+@lru_cache(maxsize=2)  # 25 MB each
 def _judge(path: Path, stamps: tuple[object, ...], root: Path | None) -> Judge:
     run, file = Run(path), path / KEPT
     sources = b"".join((Path(__file__).parent / name).read_bytes() for name in _SOURCES)
@@ -144,7 +144,7 @@ def _judge(path: Path, stamps: tuple[object, ...], root: Path | None) -> Judge:
     with suppress(OSError, UserError):  # where there is no room, the next first answer takes as long
         if judge.arrays:
             with atomic_write(file) as written:
-                np.savez(written, allow_pickle=False, **judge.arrays, state=state)
+                np.savez_compressed(written, allow_pickle=False, **judge.arrays, state=state)
     return judge
 
 

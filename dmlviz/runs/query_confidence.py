@@ -1,8 +1,9 @@
 """Confidence of the answer to a query image, in words, calibrated on images whose answers are known.
 
-An image is strange by three distances: to its neighbors in the embedding; of its shape, which tells letters from digits
-that a small net takes for the same; and of its ink, which tells noise. How strange is unusual, and how many neighbors
-must agree, follows from the calibration images (split conformal prediction: Vovk et al. 2005, chapter 4).
+An image is strange by four distances: to its neighbors in the embedding; of its shape, which tells letters from digits
+that a small net takes for the same; of the part that is strangest; and of its ink, which tells noise. How strange is
+unusual, and how many neighbors must agree, follows from the calibration images (split conformal prediction: Vovk et al.
+2005, chapter 4).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +18,14 @@ NOT_SURE = 0.05  # so many are not sure, unless the neighbors of more disagree
 RIGHT = 0.99  # of the sure ones have the right class; where no number of agreeing neighbors reaches it, the first of
 LOWER_RIGHT = 0.95, 0.9  # these with which half of the calibration images are sure, else the last
 ERRORS = 2.576  # standard errors below what was found, for one wrong promise in twenty with ten numbers of neighbors
-Space = Literal["embedding", "shape", "ink"]
-WEIGHTS: dict[Space, float] = {"embedding": 0.3, "shape": 1.0, "ink": 0.6}  # each distance in its usual spread
+Space = Literal["embedding", "shape", "part", "ink"]
+# Of each distance in its usual spread.
+WEIGHTS: dict[Space, float] = {"embedding": 0.3, "shape": 1.0, "part": 0.8, "ink": 0.6}
+KNOWN_PART = 0.5  # usual spreads from which on the strangest part counts: that each is known excuses nothing
 FARTHER: dict[Space, str] = {
     "embedding": "Farther from its neighbors than",
     "shape": "Farther in its shape from known images of the class than",
+    "part": "Farther in one of its parts from known images of the class than",
     "ink": "Farther in its brightness, edges and size from known images of the class than",
 }
 
@@ -64,8 +68,8 @@ class NeighborSignals:
     """Distances and classes of the neighbors of n images.
 
     Attributes:
-        distances: Mean distance to the nearest images (n), in the embedding, and those of shape and ink, if they are
-            compared, as of `ShapeDistance`.
+        distances: Mean distance to the nearest images (n), in the embedding, and those of shape, parts and ink, if they
+            are compared, as of `ShapeDistance`.
         label: Class of most neighbors (n).
         agreeing: Neighbors of that class (n).
         neighbors: Number of neighbors of each image.
@@ -169,7 +173,8 @@ class Calibration:
         """Return how much more than usual each distance is, in its usual spread, weighted (spaces × n)."""
         rows = []
         for space, (low, middle, high) in self._usual.items():
-            rows.append(WEIGHTS[space] * (signals.distances[space] - middle) / ((high - low) or 1))
+            excess = (signals.distances[space] - middle) / ((high - low) or 1)
+            rows.append(WEIGHTS[space] * (np.maximum(excess, KNOWN_PART) if space == "part" else excess))
         return np.array(rows)
 
     def levels(self, signals: NeighborSignals) -> list[Level]:

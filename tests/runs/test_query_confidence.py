@@ -10,7 +10,7 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import available_datasets, load
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import UserError
-from dmlviz.runs import query_calibration
+from dmlviz.runs import oriented_gradients, query_calibration
 from dmlviz.runs.embed import embed
 from dmlviz.runs.query_calibration import Judge, judge_of
 from dmlviz.runs.query_confidence import Calibration, NeighborSignals, vote
@@ -76,6 +76,32 @@ def test_what_lies_near_in_the_embedding_is_unlike_if_its_shape_is():
     known = signals(np.arange(1000), shape_distance=np.arange(1000) / 1000)
     near, far = calibration(known).levels(signals([3, 3], shape_distance=[0.2, 4]))
     assert (near, far) == ("sure", "unlike")
+
+
+def test_the_strangest_part_is_found_as_by_plain_loops_and_one_that_moved_is_not_strange():
+    image = np.zeros((28, 28), np.uint8)
+    image[6:22, 13:16] = 255
+    moved, crossed = np.roll(image, (1, 1), (0, 1)), image.copy()
+    crossed[12:15, 6:22] = 200
+    known = np.stack([[np.roll(image, 9, 1), image], [np.roll(image, 9, 1), image]])
+    far = oriented_gradients._strangest_parts(np.stack([moved, crossed]), known)
+    assert far[0] < 0.2 * far[1]
+
+    def slopes(picture):
+        return np.pad(oriented_gradients._slopes(oriented_gradients._gray(picture[None]))[0], ((0, 0), (4, 4), (4, 4)))
+
+    def part(of, y, x):
+        return of[:, y + 2 : y + 7, x + 2 : x + 7]
+
+    moves = [(y, x) for y in range(-2, 3) for x in range(-2, 3) if y * y + x * x <= 4]
+    for found, picture in zip(far, (moved, crossed), strict=True):
+        mine, other = slopes(picture), slopes(image)
+        least = [
+            min(((part(mine, y, x) - part(other, y + dy, x + dx)) ** 2).sum() for dy, dx in moves)
+            for y in range(28)
+            for x in range(28)
+        ]
+        assert found == pytest.approx(max(least) ** 0.5, rel=1e-4)
 
 
 def test_so_many_neighbors_must_agree_that_99_of_100_are_right(usual):
