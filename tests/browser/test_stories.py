@@ -12,6 +12,8 @@ import pytest
 from playwright.sync_api import expect
 
 from dmlviz.config import TrainConfig
+from dmlviz.data.embedding_file import LabeledEmbeddings
+from dmlviz.runs.import_embeddings import import_embeddings
 from dmlviz.runs.store import Runs
 from tests.browser.person import ONE, SEVEN, drag
 from tests.waiting import until
@@ -405,10 +407,12 @@ def test_points_move_while_a_person_drags_a_setting_and_the_map_is_drawn_with_it
     assert not person.of_map("pinned")
 
 
-def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
+def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, runs):
     """The server of these stories runs umap-learn without its compiler, which would take two minutes."""
-    page = person.page
-    person.open(f"?run={digits_run.id}&view=umap&view.iterations=10")
+    page, labels = person.page, np.arange(120) % 3
+    rows = np.random.default_rng(0).normal(size=(120, 8)).astype(np.float32) + 2 * labels[:, None]
+    few = import_embeddings(Runs(runs), LabeledEmbeddings(rows, labels, ("a", "b", "c")), "few rows")
+    person.open(f"?run={few.id}&view=umap&view.iterations=10")
     person.map_has("state", "finished")
     person.press("Parameters")
     form = page.get_by_test_id("stPopoverBody")
@@ -422,7 +426,7 @@ def test_a_umap_learn_map_shows_its_phase_and_its_quality(person, digits_run):
     expect(page).to_have_url(re.compile("map.engine=reference"))
     expect(person.words).to_contain_text("UMAP by umap-learn: 10 iterations")
     person.map_has("state", "finished")
-    person.map_has("points", "596")
+    person.map_has("points", "120")
     foot = page.locator(".map .foot")
     expect(foot).to_contain_text("trustworthiness")
     expect(foot).to_contain_text("UMAP by umap-learn")
