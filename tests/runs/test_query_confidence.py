@@ -87,20 +87,15 @@ def test_the_strangest_part_is_found_as_by_plain_loops_and_one_that_moved_is_not
     far = oriented_gradients._strangest_parts(np.stack([moved, crossed]), known)
     assert far[0] < 0.2 * far[1]
 
-    def slopes(picture):
-        return np.pad(oriented_gradients._slopes(oriented_gradients._gray(picture[None]))[0], ((0, 0), (4, 4), (4, 4)))
-
-    def part(of, y, x):
-        return of[:, y + 2 : y + 7, x + 2 : x + 7]
+    def parts(picture):
+        slopes = oriented_gradients._slopes(oriented_gradients._gray(picture[None]))[0]
+        padded = np.pad(slopes, ((0, 0), (4, 4), (4, 4)))
+        return np.lib.stride_tricks.sliding_window_view(padded, (2, 5, 5))[0]
 
     moves = [(y, x) for y in range(-2, 3) for x in range(-2, 3) if y * y + x * x <= 4]
-    for found, picture in zip(far, (moved, crossed), strict=True):
-        mine, other = slopes(picture), slopes(image)
-        least = [
-            min(((part(mine, y, x) - part(other, y + dy, x + dx)) ** 2).sum() for dy, dx in moves)
-            for y in range(28)
-            for x in range(28)
-        ]
+    places, theirs = [(y, x) for y in range(2, 30) for x in range(2, 30)], parts(image)
+    for found, mine in zip(far, map(parts, (moved, crossed)), strict=True):
+        least = [min(((mine[y, x] - theirs[y + dy, x + dx]) ** 2).sum() for dy, dx in moves) for y, x in places]
         assert found == pytest.approx(max(least) ** 0.5, rel=1e-4)
 
 
