@@ -96,9 +96,9 @@ export class OverlayRenderer {
     const count = drawTrainPoints(context, state, this.trainPoints, playback, orbit, scene);
     this.tell("trained", count);
     this.drawPictures(context, scene);
+    this.drawNewBatch(context, scene);
     if (state.names) this.drawNames(context, scene);
     if (state.model.pinned !== null) this.drawPin(context, scene, state.model.pinned);
-    this.drawNewBatch(context, scene);
     this.drawGallery(context, scene);
     this.drawQuery(context, scene);
     this.drawHere(context, scene);
