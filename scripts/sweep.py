@@ -35,7 +35,8 @@ last 10,000 training images, which were not trained on; the test images took no 
 was tried with seed 0: the learning rate at half, once and twice the recommended value, then, at the best of these, the
 loss's main parameter likewise. A value that beat the recommendation by more than {NOISE} was also measured with seeds 1
 and 2, and had to beat it by as much in the mean. Made
-by `python scripts/sweep.py`; **bold** is what the loss recommends. SIGReg keeps the paper's λ, 0.05, and half of the better rate: at 0.004 its nets collapse.
+by `python scripts/sweep.py`; **bold** is what the loss recommends. SIGReg keeps the paper's λ, 0.05,
+and half of the better rate: at 0.004 its nets collapse.
 """
 
 
