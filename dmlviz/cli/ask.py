@@ -49,7 +49,19 @@ def ask(
             kept = kept_threshold(service.run)
         except DamagedFileError as error:
             console.print(f"The kept threshold is left out: {error}", soft_wrap=True, markup=False)
-    limit = kept or threshold(service.run, RATE if far is None else far, root)
+    limit = kept
+    try:
+        limit = kept or threshold(service.run, RATE if far is None else far, root)
+        said = (
+            f"the same up to a distance of {limit.value:.3g} ({limit.interval[0]:.3g} to {limit.interval[1]:.3g}), at "
+            f"which {limit.false_accept_rate:.2%} of {limit.pairs:,} pairs of different classes are accepted and "
+            f"{limit.false_reject_rate:.1%} of pairs of one class rejected ({limit.basis})."
+            f"{' It ' * bool(limit.doubt)}{limit.doubt}"
+        )
+    except UserError as error:
+        if far is not None:
+            raise
+        said = f"No threshold, so the test images alone say what is unknown. {error}"
     answers: list[dict[str, Any]] = []
     for file in files:
         try:
@@ -57,15 +69,7 @@ def ask(
         except UserError as error:
             answers.append({"file": str(file), "error": str(error)})
     write_results(json_file, answers)
-    low, high = limit.interval
-    console.print(
-        f"{service.run.title}: the same up to a distance of {limit.value:.3g} ({low:.3g} to {high:.3g}), at which "
-        f"{limit.false_accept_rate:.2%} of {limit.pairs:,} pairs of different classes are accepted and "
-        f"{limit.false_reject_rate:.1%} of pairs of one class rejected ({limit.basis})."
-        f"{' It ' * bool(limit.doubt)}{limit.doubt}",
-        soft_wrap=True,
-        markup=False,
-    )
+    console.print(f"{service.run.title}: {said}", soft_wrap=True, markup=False)
     if service.whose:
         console.print(service.whose)
     table = Table("file", "verdict", "name", "distance", "", box=None, pad_edge=False)
@@ -99,7 +103,7 @@ def _answer(service: Any, file: Path, k: int, limit: Any) -> dict[str, Any]:
         "verdict": verdict,
         "name": None if verdict == "unknown" else name or found["class"],
         "distance": near[0]["distance"],
-        "threshold": limit.value,
+        "threshold": limit and limit.value,
         "reason": " ".join([*([reason] if reason else []), *found["notes"]]),
         "neighbors": near,
     }

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated
+from unicodedata import normalize
 
 import typer
 from rich.console import Console
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from dmlviz.cli import JsonFile, RunId, RunsFolder, console_beside, single_command_app, write_results
 from dmlviz.errors import UserError
-from dmlviz.runs.gallery import Gallery, read_named
+from dmlviz.runs.gallery import Gallery, checked_name, read_named
 from dmlviz.runs.store import Runs, runs_folder
 from dmlviz.storage.files import atomic_write
 from dmlviz.storage.text import counted
@@ -66,7 +67,7 @@ def _add(kept: Gallery, files: list[Path], name: str) -> None:
             failures.append(f"{file}: There is no such file.")
             continue
         try:
-            found = [*read_named(kept.run, file, name)]
+            found = [*read_named(kept.run, file, name, lambda name: name and checked_name(name))]
         except UserError as error:  # a damaged zip, of which nothing is kept
             failures.append(f"{file}: {error}")
             continue
@@ -90,10 +91,12 @@ def _add(kept: Gallery, files: list[Path], name: str) -> None:
 
 
 def _remove(kept: Gallery, names: list[str]) -> None:
-    count = kept.remove(names)
-    if not count:
-        raise UserError(f"The gallery of {kept.run.title} has no {', '.join(names)[:80]!r}: `dmlviz gallery` lists it.")
-    print(f"Removed {counted(count, 'picture')}.")
+    there = {*kept.names(), *(picture.id for picture in kept.pictures())}
+    if lacking := [name for name in names if normalize("NFC", name) not in there]:
+        raise UserError(
+            f"The gallery of {kept.run.title} has no {', '.join(lacking)[:80]!r}: `dmlviz gallery` lists it."
+        )
+    print(f"Removed {counted(kept.remove(names), 'picture')}.")
 
 
 def _print_list(kept: Gallery, json_file: Path | None) -> None:

@@ -6,7 +6,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -342,13 +342,16 @@ def named_picture(run: Run, picture: np.ndarray, name: str, path: str = "", fram
     return NamedPicture(path, name, prepared.image, hints)
 
 
-def read_named(run: Run, source: IO[bytes] | Path, name: str = "") -> Iterator[NamedPicture]:
+def read_named(
+    run: Run, source: IO[bytes] | Path, name: str = "", check: Callable[[str], str] = str
+) -> Iterator[NamedPicture]:
     """Yield the pictures of a zip or a folder of NAME/FILE, or one picture, prepared as the run's images are.
 
     Args:
         run: The run.
         source: The zip, the folder or the picture.
         name: The name of those that lie in no folder.
+        check: Returns a name as it is to be, or raises UserError for one that is refused.
 
     Yields:
         Each picture, or why it cannot be read.
@@ -359,7 +362,7 @@ def read_named(run: Run, source: IO[bytes] | Path, name: str = "") -> Iterator[N
     for path, content in _files_in(source):
         own_name = unquote(path.parent.name) or name
         try:
-            found = named_picture(run, decode(content, run.config.dataset), own_name, str(path))
+            found = named_picture(run, decode(content, run.config.dataset), check(own_name), str(path))
             if _EXPORTED.fullmatch(path.name):  # it is not prepared again
                 with Image.open(io.BytesIO(content), formats=formats_of(content)) as own:
                     pixels = np.asarray(own)

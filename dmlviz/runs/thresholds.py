@@ -15,9 +15,8 @@ from dmlviz.ops.squared_distances import rescale, squared_differences
 from dmlviz.runs.gallery import Holders
 from dmlviz.runs.query_confidence import Confidence
 from dmlviz.runs.run import Run
-from dmlviz.storage.arrays import reading
 from dmlviz.storage.files import atomic_write, ensure_dir
-from dmlviz.storage.regular_file import open_regular
+from dmlviz.storage.run_schema.validation import read
 from dmlviz.storage.text import counted
 from dmlviz.training.validation_split import split_training_images
 
@@ -95,7 +94,7 @@ def threshold_of(embeddings: np.ndarray, labels: np.ndarray, basis: str, false_a
     if not accepted:
         raise UserError(
             f"A false-accept rate of {false_accept_rate:.3g} is less than one of the {m:,} pairs of different classes "
-            f"that {basis} make: {1 / max(m, 1):.2g} or more has a threshold; else hold more images out of training."
+            f"that {basis} make: {1.05 / max(m, 1):.2g} or more has a threshold; else hold more images out of training."
         )
     others = distances[order]
     value = float(others[accepted - 1])
@@ -135,8 +134,7 @@ def kept_threshold(run: Run, holders: Holders = None) -> Threshold | None:
     """
     for path in (_path(run, holder) for holder in holders or [""]):
         if path.exists():
-            with reading(path), open_regular(path) as file:
-                return _THRESHOLD.validate_json(file.read())
+            return read(_THRESHOLD, path)
     return None
 
 
@@ -212,7 +210,7 @@ def validation_embeddings(run: Run, root: Path | None = None) -> tuple[np.ndarra
     if len(np.unique(data.labels[rows])) < 2:
         raise UserError(
             f"A threshold is found on validation images of at least two classes; {run.title} held none out: train with "
-            "a validation share."
+            "a validation share, and with at least two more images of a class than a batch takes."
         )
     rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MAX_IMAGES)).astype(np.int64))]
     parts = [embed(run, data.images[rows[at : at + CHUNK]]) for at in range(0, len(rows), CHUNK)]

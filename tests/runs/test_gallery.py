@@ -127,12 +127,14 @@ def test_what_holds_no_picture_is_said_and_the_rest_is_kept(run, images, tmp_pat
     (tmp_path / "empty").mkdir()
     (tmp_path / "cut.zip").write_bytes(b"PK\x03\x04")
     Image.fromarray(images[0]).save(tmp_path / "good.png")
-    paths = [str(tmp_path / name) for name in ("empty", "cut.zip", "good.png")]
+    (tmp_path / "folder" / ("a" * 61)).mkdir(parents=True)
+    Image.fromarray(images[1]).save(tmp_path / "folder" / ("a" * 61) / "one.png")
+    paths = [str(tmp_path / name) for name in ("empty", "cut.zip", "folder", "good.png")]
     with pytest.raises(SystemExit, match="1"):
         main(["gallery", run.id, "add", *paths, "--name", "good", "--runs", str(run.path.parent)])
     said = capsys.readouterr()
     assert said.out == "Kept 1 picture.\n"
-    assert [line.partition(": ")[0] for line in said.err.splitlines()] == paths[:2]
+    assert [line.partition(": ")[0] for line in said.err.splitlines()] == [*paths[:2], f"{'a' * 61}/one.png"]
 
 
 def test_names_that_look_the_same_are_one(run, images):
@@ -346,4 +348,5 @@ def test_the_command_lists_adds_finds_exports_and_removes(run, images, tmp_path,
     assert "1 picture" in command("gallery", run.id, "export", tmp_path / "mine.zip").out
     assert "Removed 1 picture." in command("gallery", run.id, "remove", "[red]plus").out
     assert "Kept 1 picture." in command("gallery", run.id, "add", tmp_path / "mine.zip").out
-    assert "has no 'nobody'" in command("gallery", run.id, "remove", "nobody", code=2).err
+    assert "has no 'nobody'" in command("gallery", run.id, "remove", "nobody", "[red]plus", code=2).err
+    assert Gallery(run).names() == {"[red]plus": 1}

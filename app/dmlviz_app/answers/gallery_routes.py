@@ -176,15 +176,12 @@ def _read(file: bytes, name: str, run: Run, frame: Frame | None) -> tuple[list[N
     if not file.startswith(ZIP):
         return [named_picture(run, decode_in_turn(file, run.config.dataset), checked_name(name), frame=frame)], []
     sent, said = [], []
-    for one in read_named(run, io.BytesIO(file), name):
+    for one in read_named(run, io.BytesIO(file), name, checked_name):
         path = one_line(one.path, 60)
-        try:
-            if one.refused:
-                raise UserError(one.refused)
-            hints = [f"{path}: {hint}" for hint in one.hints]
-            sent.append(one._replace(name=checked_name(one.name), hints=hints))
-        except UserError as error:
-            said.append(f"{path}: {error}")
+        if one.refused:
+            said.append(f"{path}: {one.refused}")
+        else:
+            sent.append(one._replace(hints=[f"{path}: {hint}" for hint in one.hints]))
     if not sent:
         raise UserError(said[0] if said else "The zip holds no picture; send one of NAME/FILE.")
     return sent, said
