@@ -204,6 +204,7 @@ def test_a_drawn_digit_gets_neighbors_a_vote_and_a_star(person, digits_run):
     page = person.page
     card, box = page.locator(".map .here"), person.map.locator(".overlay").bounding_box()
     person.map.locator(".overlay").focus()
+    page.keyboard.press(" ")  # it is asked at the end of the replay
     page.keyboard.press("q")
     page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
     expect(card).to_contain_text("No picture: a mixture of these 5")

@@ -2,6 +2,7 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pathOf, scale } from "../charts/svg.ts";
+import { SLIDER_KEYS } from "../lib/dom.ts";
 import type { StreamEvent } from "../lib/eventStream.ts";
 import { maxOf } from "../lib/extent.ts";
 import { counted, digits as short, grouped, messageOf, percent } from "../lib/format.ts";
@@ -81,7 +82,6 @@ const DISTANCE_LABELS = {
   sqeuclidean: "squared Euclidean distance",
   cosine: "1 − cosine",
 };
-const ARROWS: Record<string, number | undefined> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 /** An answer with its histograms as numbers. */
 type Shown = Omit<DistancesAnswer, "same" | "different"> & Histograms;
@@ -202,7 +202,7 @@ export function DistanceHistogram({ open, noun, theme: _, has_net, ...source }: 
             interval={isKept ? kept.interval : null}
             width={widthOf(side)}
             onKeyDown={(event) => {
-              const by = ARROWS[event.key];
+              const by = SLIDER_KEYS[event.key];
               if (!by) return;
               event.preventDefault();
               setOwn(Math.max(0, Math.min(shown.high, threshold + (by * shown.high) / 100)));

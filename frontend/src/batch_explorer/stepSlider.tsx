@@ -1,13 +1,12 @@
 // The share of active terms over the steps, with a mark for each batch that was kept: a small chart to choose from.
 import { downsample, movingAverage, type LossPoint } from "../charts/lossSeries.ts";
 import { pathOf, scale } from "../charts/svg.ts";
-import { pointerPlace } from "../lib/dom.ts";
+import { pointerPlace, SLIDER_KEYS } from "../lib/dom.ts";
 import { grouped } from "../lib/format.ts";
 import { useSide } from "../lib/hooks.ts";
 
 const HEIGHT = 34;
 const PADDING = 6;
-const ARROWS: Record<string, number | undefined> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 interface Props {
   step: number | null;
@@ -52,7 +51,7 @@ export function StepSlider({ step, steps, shares, points, total, choose }: Props
         aria-valuemax={sorted.at(-1) ?? 0}
         onClick={(event) => sorted.length && choose(nearest(event))}
         onKeyDown={(event) => {
-          const by = ARROWS[event.key];
+          const by = SLIDER_KEYS[event.key];
           if (!by || !sorted.length) return;
           event.preventDefault();
           choose(sorted[Math.max(0, Math.min(sorted.length - 1, sorted.indexOf(step ?? -1) + by))]);

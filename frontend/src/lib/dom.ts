@@ -144,3 +144,9 @@ export function download(name: string, text: string, type = "text/csv"): void {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
+
+/** How far a key moves a slider. */
+export const SLIDER_KEYS: Record<string, number | undefined> = {
+  ...{ ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 },
+  ...{ Home: -Infinity, End: Infinity },
+};

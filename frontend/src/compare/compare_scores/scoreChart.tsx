@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { frameStep, ticks } from "../../charts/lossSeries.ts";
 import { pathOf, scale } from "../../charts/svg.ts";
 import { bus } from "../../lib/bus.ts";
+import { SLIDER_KEYS } from "../../lib/dom.ts";
 import { maxOf, minOf } from "../../lib/extent.ts";
 import { grouped } from "../../lib/format.ts";
 import { classColors } from "../../lib/palette.ts";
@@ -25,7 +26,6 @@ const LEFT = 30;
 const BELOW = 16;
 const PLAY = "M4.5 2.6v10.8L13.2 8Z";
 const PAUSE = "M4 2.8h2.8v10.4H4ZM9.2 2.8H12v10.4H9.2Z";
-const KEYS: Record<string, number | undefined> = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 /** The scores of a run so far. */
 export const useReadings = (side: RunSource, noun?: string): ScoreState =>
@@ -133,13 +133,12 @@ export function ScoreChart({ sides, noun }: CompareProps & Nouns) {
         }}
         onPointerUp={(event) => seek(nearest(stepAt(event)))}
         onKeyDown={(event) => {
-          const by = KEYS[event.key];
-          const to = { Home: 0, End: last }[event.key];
-          if (by === undefined && to === undefined && event.key !== " ") return;
+          const by = SLIDER_KEYS[event.key];
+          if (by === undefined && event.key !== " ") return;
           event.preventDefault();
           event.stopPropagation();
           if (event.key === " ") bus.emit("play", { run });
-          else seek(to === undefined ? nearest(current, by) : nearest(to));
+          else seek(nearest(current, by));
         }}
       >
         <g class="grid">

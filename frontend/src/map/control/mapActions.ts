@@ -41,6 +41,7 @@ export class MapActions {
         interaction.leave();
         state.mode = state.mode === "here" && action[1] === "here" ? "pan" : action[1];
         if (state.mode !== "here") here.clear();
+        else if (playback.player.playing) this.run(["seek", playback.entries.length - 1]); // it is asked there alone
         break;
       case "markers":
         return store.setDisplay({ markers: nextMarkers(state) });

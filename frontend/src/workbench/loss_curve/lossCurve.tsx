@@ -16,6 +16,7 @@ import {
 } from "../../charts/lossSeries.ts";
 import { pathOf, scale } from "../../charts/svg.ts";
 import { bus } from "../../lib/bus.ts";
+import { SLIDER_KEYS } from "../../lib/dom.ts";
 import { counted, grouped } from "../../lib/format.ts";
 import { dataOf, panel, Term } from "../../lib/panel.tsx";
 import type { Nouns, Source } from "../../protocol.ts";
@@ -23,14 +24,6 @@ import { useFrame, useRun } from "../hooks.ts";
 import style from "./lossCurve.css";
 
 const PADDING = { left: 38, right: 8, top: 6, bottom: 16 };
-const KEYS: Record<string, number | undefined> = {
-  ArrowRight: 1,
-  ArrowUp: 1,
-  ArrowLeft: -1,
-  ArrowDown: -1,
-  PageUp: 10,
-  PageDown: -10,
-};
 
 export default panel<Source & Nouns>(style, ({ run, begun, events_url, noun }) => {
   const losses = useRun({ run, begun, events_url }, emptySeries, addLoss);
@@ -116,13 +109,12 @@ export default panel<Source & Nouns>(style, ({ run, begun, events_url, noun }) =
         onPointerLeave={() => setHover(null)}
         onKeyDown={(event) => {
           setPointed(false);
-          const by = KEYS[event.key];
-          const to = { Home: 0, End: last }[event.key];
-          if (by === undefined && to === undefined && event.key !== " ") return;
+          const by = SLIDER_KEYS[event.key];
+          if (by === undefined && event.key !== " ") return;
           event.preventDefault();
           event.stopPropagation();
           if (event.key === " ") bus.emit("play", { run });
-          else seek(to === undefined ? frameStep(losses, step ?? last, by) : frameStep(losses, to));
+          else seek(frameStep(losses, step ?? last, by));
         }}
       >
         <clipPath id="inside">
