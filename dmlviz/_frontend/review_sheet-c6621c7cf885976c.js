@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-7a4aa5d868f5f749.js";

@@ -1,1 +1,0 @@
-export { tracker as default } from "../dmlviz.workbench/page-7a4aa5d868f5f749.js";

@@ -1,0 +1,1 @@
+export { workbench as default } from "../dmlviz.workbench/page-0fca382c8cf9fcb2.js";
