@@ -349,3 +349,4 @@ def test_the_command_lists_adds_finds_exports_and_removes(run, images, tmp_path,
     assert "Removed 1 picture." in command("gallery", run.id, "remove", "[red]plus").out
     assert "Kept 1 picture." in command("gallery", run.id, "add", tmp_path / "mine.zip").out
     assert "has no 'nobody'" in command("gallery", run.id, "remove", "nobody", "[red]plus", code=2).err
+    assert Gallery(run).names() == {"[red]plus": 1}

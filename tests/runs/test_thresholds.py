@@ -1,6 +1,7 @@
 """The threshold of a run: its rate on images that it was not found on, its limits, and `dmlviz ask`."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -93,10 +94,26 @@ def test_no_threshold_exceeds_its_rate_where_distances_are_equal(spread):
         threshold_of(embeddings, labels, "40 images", 0.1)
 
 
+@pytest.mark.parametrize("count", range(2, 9))
+def test_the_smallest_rate_that_is_named_has_a_threshold(count):
+    labels = np.arange(2 * count) % 2
+    embeddings = np.random.default_rng(0).normal(size=(2 * count, 3))
+    with pytest.raises(UserError) as refused:
+        threshold_of(embeddings, labels, "these images", 1e-6)
+    [rate] = re.findall(r"make: (\S+) or more", str(refused.value))
+    assert threshold_of(embeddings, labels, "these images", float(rate)).false_accept_rate <= float(rate)
+
+
 @pytest.mark.slow
-def test_a_run_without_validation_images_has_no_threshold(folder):
+def test_a_run_without_validation_images_has_no_threshold_and_is_asked_by_its_test_images(folder, tmp_path, capsys):
+    run, digit, out = trained(folder, validation_fraction=0), tmp_path / "digit.png", tmp_path / "out.json"
     with pytest.raises(UserError, match="held none out"):
-        threshold(trained(folder, validation_fraction=0))
+        threshold(run)
+    Image.fromarray(load("digits").test.images[0]).save(digit)
+    run_command("ask", run.id, str(digit), "--json", str(out), "--runs", str(folder))
+    [answer] = json.loads(out.read_text())
+    assert (answer["threshold"], answer["verdict"]) == (None, "known")
+    assert "No threshold, so the test images alone" in capsys.readouterr().out
 
 
 @pytest.mark.slow
