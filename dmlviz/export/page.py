@@ -74,6 +74,9 @@ def quality_note(export: RunExport, left_out: int) -> str:
     ]
     if left_out:
         parts.append(f"To keep the file small, {left_out} intermediate frames are left out.")
+    kept = {"the gallery": "gallery/index.json", "the kept threshold": "thresholds.json"}
+    if away := [what for what, file in kept.items() if (export.run.path / file).exists()]:
+        parts.append(f"Not on this page: {' and '.join(away)} of the run.")
     return " ".join([*parts, f"Run {export.run.id} of dmlviz, {export.run.created:%Y-%m-%d}."])
 
 

@@ -17,6 +17,7 @@ from dmlviz.export.query_net import query_net
 from dmlviz.runs.frames import Box, dequantize
 from dmlviz.runs.projection_run import run_projection
 from dmlviz.runs.store import Runs
+from dmlviz.runs.thresholds import Threshold, forget_threshold, keep_threshold
 from dmlviz.storage.run_schema.events import frames_of
 
 
@@ -98,6 +99,15 @@ def test_a_drawing_is_compared_with_the_whole_run_whatever_its_map_shows(run, ke
         net = query_net(RunExport(copy, projection))
         assert net.description["dims"] == 6
         np.testing.assert_allclose(net.embeddings * net.description["unit"], kept.embeddings, atol=1e-3)
+
+
+def test_the_page_says_that_it_lacks_what_was_kept_with_the_run(kept, text):
+    assert "Not on this page" not in text
+    keep_threshold(kept.run, Threshold(0.1, (0.1, 0.1), 100, 0.01, 0.01, "images", 0.01))
+    try:
+        assert "Not on this page: the kept threshold of the run." in html_of(kept)
+    finally:
+        forget_threshold(kept.run)
 
 
 def test_the_page_shows_settings_and_scores(text):
