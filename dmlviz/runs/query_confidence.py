@@ -219,7 +219,8 @@ class Calibration:
             reasons.append(f"{FARTHER[space]} {share} {self.short}: these neighbors mean little.")
         if level == "sure" and self._promise:
             reasons.append(self._promise)
-        if level == "unsure" and strange > self.limit:
+        # Where nothing can be sure, the limit is below all, and it is the neighbors' doing.
+        if level == "unsure" and strange > self.limit and (self.limit >= 0 or agreeing >= self.needed):
             reasons.append(f"{FARTHER[space]} {share} {self.short}.")
         if level == "unsure" and agreeing < self.needed:
             reasons.append(self._disagreement(agreeing))

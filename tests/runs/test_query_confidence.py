@@ -120,6 +120,7 @@ def test_nothing_is_sure_if_the_net_is_often_wrong():
     often_wrong = calibration(known, np.arange(1000) % 10 > 0)
     assert "sure" not in often_wrong.levels(known)
     (found,) = often_wrong.describe(signals([3]), CLASSES)
+    assert "Farther" not in found["sentence"]  # than 0 %
     assert "of such validation images only 90 % were right" in found["sentence"]
 
 

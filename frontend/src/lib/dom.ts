@@ -147,6 +147,12 @@ export function download(name: string, text: string, type = "text/csv"): void {
 
 /** How far a key moves a slider. */
 export const SLIDER_KEYS: Record<string, number | undefined> = {
-  ...{ ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 },
-  ...{ Home: -Infinity, End: Infinity },
+  ArrowRight: 1,
+  ArrowUp: 1,
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  PageUp: 10,
+  PageDown: -10,
+  Home: -Infinity,
+  End: Infinity,
 };
