@@ -242,7 +242,8 @@ def _find(name: str, data: Path | None) -> str:
 
 def _print_report(dataset: ImportedDataset, console: Console) -> None:
     console.print(f"{dataset.declared.title}: {dataset.declared.summary}", markup=False)
-    table = Table("class", "training images", "test images", box=None, pad_edge=False)
+    said = dataset.declared.said
+    table = Table("class", said("training images"), said("test images"), box=None, pad_edge=False)
     classes = dataset.report["classes"]
     for row in classes[:MAX_CLASS_ROWS]:
         table.add_row(Text(row["name"]), f"{row['train']:,}", f"{row['test']:,}")

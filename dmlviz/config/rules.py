@@ -1,5 +1,6 @@
 """The rules of settings that must go together: what is refused, in which sentence, and what gives way to a change."""
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -36,9 +37,9 @@ class Rule:
     def refuse(self, config: TrainFields) -> None:
         """Raise UserError with the sentence if the config breaks the rule."""
         if self.sentence and self.broken(config):
-            raise UserError(
-                self.sentence.format_map(_Of(config)) if isinstance(self.sentence, str) else self.sentence(config)
-            )
+            text = self.sentence
+            said = text.format_map(_Of(config)) if isinstance(text, str) else text(config)
+            raise UserError(config.dataset_spec.said(said))
 
 
 class _Of(Fields):
@@ -206,8 +207,33 @@ def _usual(name: str) -> Any:
     return TrainFields.model_fields[name].default
 
 
+def long_tail(smallest: int, imbalance: float, classes: int) -> list[int]:
+    """Return what an imbalance leaves of each of so many classes, of which the smallest has so many images."""
+    return [max(1, round(smallest * imbalance ** -(at / max(1, classes - 1)))) for at in range(classes)]
+
+
+def _most(config: TrainFields, name: str) -> float:
+    """Return how large the data let a setting be, a batch without a repeated image after what an imbalance leaves."""
+    most = config.dataset_spec.most
+    if config.imbalance > 1 and "images_per_class" in most:
+        left = long_tail(most["images_per_class"], config.imbalance, len(config.train_classes))
+        if name == "images_per_class":
+            return left[-1]
+        if name == "batch_size" and not config.sampler_spec.needs_labels:
+            return sum(left)
+    return most.get(name, math.inf)
+
+
 def _is_over(config: TrainFields, name: str) -> bool:
-    return name in config.dataset_spec.most and getattr(config, name) > config.dataset_spec.most[name]
+    return bool(getattr(config, name) > _most(config, name))
+
+
+def _use_less(config: TrainFields, name: str) -> str:
+    """Say how many there are, and what to do."""
+    most, tail = _most(config, name), config.imbalance > 1
+    return (
+        f"{most}{f' with imbalance = {config.imbalance:g}' * tail}: use {name} ≤ {most}{', or less imbalance' * tail}."
+    )
 
 
 # The first that is broken is said; what gave way to one is gone for those that follow.
@@ -279,7 +305,7 @@ RULES = (
     Rule(
         lambda s: "hue" in s.augmentation and s.dataset_spec.channels == 1,
         lambda s: (
-            f"The {s.dataset_spec.noun}s of {s.dataset_spec.title} are gray and have no hue; got the augmentation hue "
+            f"The images of {s.dataset_spec.title} are gray and have no hue; got the augmentation hue "
             f"= {s.augmentation['hue']:g}: leave it out, or use jitter for brightness and contrast."
         ),
         gives_way=("views", "augmentation"),
@@ -382,13 +408,6 @@ RULES = (
         "each, as triplet and softmax, or no BNNeck.",
         gives_way=("bn_neck",),
         to=("loss",),
-    ),
-    Rule(
-        lambda s: s.bn_neck and (s.memory or s.prefixes),
-        "Prefixes and a memory are of one feature of an image, and a BNNeck has two; got bn_neck = true: leave them "
-        "out.",
-        gives_way=("memory", "prefixes"),
-        to=("bn_neck",),
     ),
     Rule(
         lambda s: s.ball and s.normalize,
@@ -496,13 +515,21 @@ RULES = (
     Rule(lambda s: s.corrections, gives_way=("corrections",), to=("dataset",)),  # of the other images
     Rule(
         lambda s: _is_over(s, "images_per_class") and s.sampler_spec.by_class,
-        "A batch has K = {images_per_class} images of a class; the smallest class of {dataset_spec.title} has "
-        "{dataset_spec.most[images_per_class]}: use images_per_class ≤ {dataset_spec.most[images_per_class]}.",
+        lambda s: (
+            f"A batch has K = {s.images_per_class} images of a class; the smallest class of {s.dataset_spec.title} has "
+            f"{_use_less(s, 'images_per_class')}"
+        ),
     ),
     Rule(
         lambda s: _is_over(s, "batch_size") and not s.sampler_spec.by_class,
-        "A batch has {batch_size} images; {dataset_spec.title} has {dataset_spec.most[batch_size]} to train on: use "
-        "batch_size ≤ {dataset_spec.most[batch_size]}.",
+        lambda s: (
+            f"A batch has {s.batch_size} images; to train on {s.dataset_spec.title} has {_use_less(s, 'batch_size')}"
+        ),
+    ),
+    Rule(
+        lambda s: s.sampler_spec.tuple_kind and _most(s, "images_per_class") < 2,
+        "{sampler} draws two images of a class; imbalance = {imbalance:g} leaves the smallest of {dataset_spec.title} "
+        "with 1: use less imbalance, or another sampler.",
     ),
     Rule(lambda s: _is_over(s, "images_per_class"), gives_way=("images_per_class",), to=("dataset", "sampler")),
     Rule(lambda s: _is_over(s, "batch_size"), gives_way=("batch_size",), to=("dataset", "sampler")),

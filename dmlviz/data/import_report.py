@@ -71,12 +71,10 @@ class ImportedDataset:
     columns: Mapping[str, "pyarrow.Table"] = field(default_factory=dict)
 
     def __post_init__(self) -> None:  # sentences name files, and names may hold anything
-        for texts in (
-            self.report["notes"],
-            self.report["warnings"],
-            *(one["names"] for one in self.report["left_out"]),
-        ):
-            texts[:] = map(plain_name, texts)
+        for texts in (self.report["notes"], self.report["warnings"]):
+            texts[:] = [plain_name(self.declared.said(text)) for text in texts]
+        for one in self.report["left_out"]:
+            one["names"][:] = map(plain_name, one["names"])
 
     @property
     def report_lines(self) -> list[str]:
@@ -207,11 +205,11 @@ def import_warnings(classes: Sequence[ImportedClass]) -> list[str]:
     """Return warnings about classes too small to train on well."""
     fewest = min(classes, key=lambda entry: entry["train"])
     alone = all(entry["test"] < 2 for entry in classes)
-    warnings = ["No class has two pictures to test on, so there will be no scores: bring four of a class."] * alone
+    warnings = ["No class has two images to test on, so there will be no scores: bring four of a class."] * alone
     if fewest["train"] >= FEW_IMAGES:
         return warnings
     return [
         *warnings,
-        f"{fewest['name']} has only {fewest['train']} pictures to train on, so a balanced batch takes no more than "
-        "that of any class: more pictures would teach the net more.",
+        f"{fewest['name']} has only {fewest['train']} images to train on, so a balanced batch takes no more than "
+        "that of any class: more images would teach the net more.",
     ]

@@ -95,6 +95,8 @@ class LabeledBatch:
         short = LabeledBatch(cut(self.embeddings), self.labels, memory, self._images)
         if self.second is not None:
             short.add_labels(self.second.labels)
+        if self.entered is not None:  # of any length, and normalized for each dimension alone
+            short.entered = self.entered.prefix(length, normalize=False)
         return short
 
     def __len__(self) -> int:

@@ -34,7 +34,11 @@ def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.nda
     Raises:
         UserError: If the images are too few for such batches.
     """
-    batches: Iterator[np.ndarray] = registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
+    draw = registry[config.sampler]
+    try:
+        batches: Iterator[np.ndarray] = draw(config, np.asarray(labels), np.random.default_rng(seed))
+    except UserError as error:
+        raise UserError(config.dataset_spec.said(str(error))) from None
     return _check(batches, config, len(labels)) if config.sampler in SAMPLERS.plugged else batches
 
 
@@ -252,10 +256,10 @@ def _indices_by_class(labels: np.ndarray, classes_per_batch: int, images_per_cla
             f"use classes_per_batch ≤ {len(classes)}."
         )
     if counts.min() < images_per_class:
-        scarce, fewest = classes[counts.argmin()], counts.min()
+        fewest = counts.min()
         fewer = f"images_per_class ≤ {fewest}" if fewest > 1 else "a sampler that draws from all images"
         raise UserError(
-            f"A batch has K = {images_per_class} images per class; class {scarce} has {fewest}: use {fewer}, or "
+            f"A batch has K = {images_per_class} images per class; the smallest class has {fewest}: use {fewer}, or "
             "train on more images."
         )
     return [np.flatnonzero(labels == label) for label in classes]

@@ -190,7 +190,13 @@ class Trainer:
         seen = batch
         if self.neck is not None and self.neck.entered is not None:
             seen = batch.before_neck(self.neck.entered)
-        compared = batch if self.memory is None else self.memory.beside(batch.embeddings, labels, indices)
+        compared = batch
+        if self.memory is not None:
+            beside = self.memory.beside(seen.embeddings, labels, indices)
+            if self.neck is None:
+                compared = beside
+            else:
+                batch.entered = beside
         mined = compared.entered or compared
         tuples = self.miner.mine(mined) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(compared, tuples)
@@ -210,7 +216,7 @@ class Trainer:
             for short, of_prefix in zip(shortened, self.of_prefixes, strict=True):
                 of_prefix.after_step(short)
             if self.memory is not None:
-                self.memory.keep(step, batch.embeddings, labels, indices)
+                self.memory.keep(step, seen.embeddings, labels, indices)
             self.schedule.step()
         return StepStats(value, active, within, between, len(batch), terms)
 

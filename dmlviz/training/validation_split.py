@@ -7,6 +7,7 @@ import numpy as np
 
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.config import TrainConfig
+from dmlviz.config.rules import long_tail
 from dmlviz.data import stratified_subset
 
 MAX_SCORED = 600  # validation images scored at a snapshot: what they cost may not slow a training down
@@ -79,8 +80,8 @@ def _long_tail(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> n
     if config.imbalance == 1 or not len(usable):
         return usable
     classes, counts = np.unique(labels[usable], return_counts=True)
-    kept = counts.min() * config.imbalance ** -np.linspace(0, 1, len(classes))
-    return _take(labels, usable, lambda label, _: max(1, round(kept[np.searchsorted(classes, label)])))
+    kept = dict(zip(classes.tolist(), long_tail(int(counts.min()), config.imbalance, len(classes)), strict=True))
+    return _take(labels, usable, lambda label, _: kept[label])
 
 
 def _held_out(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> np.ndarray:

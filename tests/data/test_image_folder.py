@@ -346,7 +346,7 @@ def test_every_class_of_four_pictures_or_more_has_two_to_test_on_and_where_none_
     found = import_image_folder(folder(tmp_path / "few", classes(cat=4, dog=5, elk=9, fox=3, gnu=20)))
     assert [(one["train"], one["test"]) for one in found.report["classes"]] == [(2, 2), (3, 2), (7, 2), (2, 1), (16, 4)]
     found = import_image_folder(folder(tmp_path / "fewer", classes(cat=3, dog=3)))
-    assert "No class has two pictures to test on, so there will be no scores" in found.report["warnings"][0]
+    assert "No class has two images to test on, so there will be no scores" in found.report["warnings"][0]
 
 
 def test_files_that_are_no_images_are_counted_by_reason(tmp_path):

@@ -11,6 +11,7 @@ from dmlviz.errors import UserError
 from dmlviz.export.onnx_file import from_bytes
 from dmlviz.export.program.training import embedding_program, training_program
 from dmlviz.nets.models import freeze_batch_norm, mahalanobis_matrix, templates
+from dmlviz.ops.labeled_batch import LabeledBatch, Memory
 from dmlviz.training.trainer import Trainer
 from dmlviz.training.tuple_difficulty import ComparingLoss
 
@@ -40,6 +41,22 @@ def test_a_step_gives_each_loss_its_own_side_of_the_neck(digits, quick, normaliz
     record = trainer.record_batch(1, stats)
     torch.testing.assert_close(torch.from_numpy(record.embeddings_before), f.detach())
     assert ComparingLoss.from_config(config, record).name == "triplet"
+
+
+def test_a_memory_and_prefixes_have_both_sides_of_the_neck(digits, quick) -> None:
+    more = {"classes_per_batch": 3, "images_per_class": 2, "miner": None, "normalize": True, "steps": 9}
+    trainer = Trainer(quick(**NECK, **more, embedding_dim=5, memory=12, prefixes=(2,)), digits, torch.device("cpu"))
+    batches = [torch.from_numpy(next(trainer.batches)) for _ in range(2)]
+    trainer.batches = iter([rows.numpy() for rows in batches])
+    trainer.train_step(1)
+    held = Memory(trainer.neck.entered, trainer.labels[batches[0]], batches[0])
+    f, labels = trainer.net.body(trainer.train_images[batches[1]]), trainer.labels[batches[1]]
+    out, expected = trainer.net(trainer.train_images[batches[1]]), []
+    for loss, k in (trainer.loss, 5), (trainer.of_prefixes[0], 2):
+        seen = LabeledBatch(f[:, :k], labels, held._replace(embeddings=held.embeddings[:, :k]), batches[1])
+        cut = LabeledBatch(torch.nn.functional.normalize(out[:, :k]), labels)
+        expected.append(2.0 * loss.a.compute(seen, None) + 0.5 * loss.b.compute(cut, None))
+    assert trainer.train_step(2).loss == pytest.approx(float(sum(expected).detach() / 2), rel=1e-4)
 
 
 def test_in_testing_the_neck_has_the_statistics_of_training_and_every_export_is_that_net() -> None:

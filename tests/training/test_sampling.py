@@ -102,13 +102,27 @@ def test_a_long_tail_is_drawn_by_class_and_each_class_gives_all_its_images(name:
 
 def test_a_long_tail_falls_from_the_smallest_class_to_its_share() -> None:
     labels = rng(2).permutation(np.repeat(np.arange(10), np.arange(1000, 2000, 100)))
-    config = TrainConfig(dataset="digits", imbalance=50, validation_fraction=0, held_out_classes=(4,))
+    config = TrainConfig(dataset="mnist", imbalance=50, validation_fraction=0, held_out_classes=(4,))
     kept = split_training_images(config, labels).train
     expected = [round(1000 * 50 ** (-i / 8)) for i in range(9)]
     assert np.bincount(labels[kept])[list(config.train_classes)].tolist() == expected
     assert set(kept) < set(split_training_images(config.replace(imbalance=2), labels).train)
     held_out = split_training_images(config.replace(validation_fraction=0.1), labels)
     assert {*held_out.train, *held_out.validation[labels[held_out.validation] != 4]} == {*kept}
+
+
+def test_what_an_imbalance_leaves_too_few_for_is_refused_with_the_settings(digits) -> None:
+    tail = {"dataset": "digits", "loss": "softmax", "imbalance": 20, "validation_fraction": 0}
+    config = TrainConfig(**tail, sampler="class_balanced", batch_size=1000)  # draws an image again
+    counts = np.bincount(digits.train.labels[split_training_images(config, digits.train.labels).train])
+    for name, sampler, most in ("images_per_class", "episodes", counts.min()), ("batch_size", "shuffled", counts.sum()):
+        TrainConfig(**tail, sampler=sampler, **{name: most})
+        with pytest.raises(UserError, match=f"has {most} with imbalance = 20: use {name} ≤ {most}, or less imbalance"):
+            TrainConfig(**tail, sampler=sampler, **{name: most + 1})
+    with pytest.raises(UserError, match="K = 601 points of a class"):  # in the words of the data
+        TrainConfig(dataset="moons", images_per_class=601)
+    with pytest.raises(UserError, match="K = 16 points per class; the smallest class has 3"):
+        sampling.build(TrainConfig(dataset="moons"), np.repeat([0, 1], [50, 3]), 0)
 
 
 def test_episodes_are_independent_draws_of_p_classes_with_k_images() -> None:
@@ -228,7 +242,12 @@ def test_equal_seeds_give_equal_batches_and_epochs_differ(sampler: str) -> None:
     ("labels", "classes", "images", "message"),
     [
         (np.zeros(50), 2, 4, r"has P = 2 classes; the training images have 1: use classes_per_batch ≤ 1\."),
-        (np.repeat([0, 1], [50, 3]), 2, 4, r"has K = 4 images per class; class 1 has 3: use images_per_class"),
+        (
+            np.repeat([0, 1], [50, 3]),
+            2,
+            4,
+            r"has K = 4 images per class; the smallest class has 3: use images_per_class",
+        ),
     ],
 )
 def test_too_few_classes_or_images_are_one_sentence(
