@@ -19,7 +19,7 @@ from dmlviz.jobs.worker_process import WorkerProcess, worker_arguments
 from dmlviz.runs.answers import EmbeddedImages
 from dmlviz.runs.run import Run
 
-ANSWER_TIMEOUT_S = 30.0  # seconds for an answer of a worker that stays
+ANSWER_TIMEOUT_S = 120.0  # seconds for an answer of a worker that stays
 
 
 class WorkerPool:
