@@ -178,13 +178,14 @@ def class_gallery(services: Services, room: Classroom) -> ClassGallery:
         for one, (label, distance) in zip(pictures, answer.get("judged", []), strict=False)
     ]
     limit = kept_threshold(run, services.runs.gallery_holders(run.id))
-    return {"run": run.id, "pictures": shown, "places": answer["places"], "sentences": _on_pictures(shown, limit)}
+    said = _on_pictures(shown, len({one.holder for one in pictures}), limit)
+    return {"run": run.id, "pictures": shown, "places": answer["places"], "sentences": said}
 
 
-def _on_pictures(pictures: list[ClassPicture], limit: Threshold | None) -> list[str]:
-    """Say how many pictures are recognized, and which distance would have told these from the others."""
+def _on_pictures(pictures: list[ClassPicture], holders: int, limit: Threshold | None) -> list[str]:
+    """Say how many pictures of so many holders are recognized, and which distance would have told these apart."""
     right, distances = (np.array([one[key] for one in pictures]) for key in ("right", "distance"))
-    people = counted(len({one["by"] for one in pictures}), "person", "people")
+    people = counted(holders, "person", "people")
     sentences = [f"{right.sum()} of {counted(len(pictures), 'picture')} recognized, from {people}."]
     if len({*right.tolist()}) < 2:
         return sentences  # no threshold tells right from wrong

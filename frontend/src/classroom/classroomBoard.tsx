@@ -79,10 +79,10 @@ function Board({ host, ...data }: Hosted<ClassroomBoardProps>) {
         {joining(data, event)}
         <section class="now">
           {event && <Now event={event} press={press} />}
+          {event?.gallery_run && <ClassPictures {...{ url, turn: event.gallery_turn }} named={state.namesShown} />}
           <ClassRace {...{ url }} named={state.namesShown} dark={themeOf(host).dark} />
         </section>
       </div>
-      {event?.gallery_run && <ClassPictures {...{ url, turn: event.gallery_turn }} named={state.namesShown} />}
       <section class="students">
         {event && (
           <Students {...{ event, url, press }} named={state.namesShown} name={(namesShown) => set({ namesShown })} />
