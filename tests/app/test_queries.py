@@ -14,7 +14,7 @@ from dmlviz_app.answers.item_neighbors import query_neighbor_history
 from dmlviz_app.answers.protocol import QueryAnswer, QueryRefusal
 from dmlviz_app.answers.query import QueryResult, TrajectoryPoint
 from dmlviz_app.server.answers import Turns
-from PIL import Image
+from PIL import Image, ImageFilter
 from pydantic import TypeAdapter
 from starlette.requests import Request
 
@@ -101,6 +101,14 @@ def test_an_answer_has_the_steps_the_places_and_only_if_asked_the_picture(ask, t
     assert answer["trajectory_length"] == len(trained.checkpoint_steps)
     assert decode(base64.b64decode(answer["picture"]), "digits").shape == (240, 400)
     assert "picture" not in ask(file_of(sheet(7))).json()
+
+
+def test_an_answer_says_that_a_photograph_is_blurred(ask):
+    page = Image.new("L", (400, 240), 235)
+    page.paste(30, (190, 60, 204, 180))
+    for radius in (1, 14):
+        blurred = np.asarray(page.filter(ImageFilter.GaussianBlur(radius)))
+        assert ask(file_of(blurred)).json()["far"].startswith("Blurred: ") == (radius > 1)
 
 
 def test_a_picture_and_a_test_image_have_the_parts_that_two_test_images_have(client, here, trained, monkeypatch):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlviz.data import query_image
-from dmlviz.data.frame import Frame
+from dmlviz.data.frame import Frame, picture_hints
 from dmlviz.errors import UserError
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
 from dmlviz.runs.gallery import GalleryNeighbor, name_of
@@ -35,7 +35,7 @@ class QueryResult:
     are those of the steps `at`. `confidence` says how sure the answer is. `trajectory`
     has a point for each saved net of the run; it is empty when only the final net was saved. `ways` has such points for
     maps that followed the training. `kept` are the nearest pictures of the gallery, which may name it (`kept_name`).
-    `frame` was cut out of the picture, `frames` are all that were found in it.
+    `frame` was cut out of the picture, `frames` are all that were found in it; `hints` say that it is small or blurred.
     """
 
     steps: tuple[query_image.PreparationStep, ...]
@@ -54,6 +54,7 @@ class QueryResult:
     kept: list[GalleryNeighbor] = field(default_factory=list)
     kept_name: str | None = None
     kept_trouble: str = ""
+    hints: list[str] = field(default_factory=list)
 
 
 class TrajectoryPoint(NamedTuple):
@@ -134,6 +135,7 @@ def _answer(picture: np.ndarray, run: Run, services: Services, k: int, frame: Fr
         kept,
         kept_name,
         answer.get("gallery_trouble", ""),
+        picture_hints(picture, image.frame, image.image.shape[0]),
     )
 
 

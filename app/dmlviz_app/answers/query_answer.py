@@ -40,7 +40,7 @@ def query_answer(run: Run, answer: QueryResult, holders: Holders) -> QueryAnswer
         title, reason, basis = f"Like your “{answer.kept_name}”", f"By the test images alone: {title}.", ""
     if answer.kept_trouble:
         trouble = f"{trouble} The gallery is left out: {answer.kept_trouble}"
-    reason = f"{reason} {trouble}".strip()
+    reason = " ".join([*answer.hints, f"{reason} {trouble}"]).strip()
     result: QueryAnswer = {
         "kept": [(id, name, round(distance, 4)) for id, name, distance in _among(answer)],
         "near": [(item, label, round(distance, 4)) for item, distance, label in answer.neighbors],

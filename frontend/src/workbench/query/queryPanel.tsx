@@ -307,7 +307,7 @@ function prepareAnswers({ url, samples, live }: QuerySource): void {
 interface TabProps {
   question: PictureQuestion;
   source: QuerySource;
-  /** Is given another picture; without it, another photo is taken. */
+  /** Is given another picture; without it, `children` stay, for another photo. */
   take?(this: void, file: File, name: string): void;
   several?(this: void, files: File[]): boolean;
   children: ComponentChildren;
@@ -318,7 +318,7 @@ function PictureTab({ question, source, take, several, children }: TabProps) {
   const { picture, trouble, busy, waiting } = question;
   return (
     <div class="picture-question">
-      {picture ? (
+      {picture && (
         <div class="chosen">
           <FrameEditor picture={picture} reframe={(frame) => question.reframe(source, frame)} />
           <p class="with-picture">
@@ -328,12 +328,11 @@ function PictureTab({ question, source, take, several, children }: TabProps) {
                 Another picture
               </FileLabel>
             )}
-            <TextButton onClick={() => question.remove()}>{take ? "Remove" : "Another photo"}</TextButton>
+            <TextButton onClick={() => question.remove()}>Remove</TextButton>
           </p>
         </div>
-      ) : (
-        children
       )}
+      {!(picture && take) && children}
       <State busy={busy ? `Reading ${busy} …` : waiting} trouble={trouble} />
     </div>
   );
