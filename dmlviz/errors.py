@@ -88,7 +88,25 @@ class DamagedFileError(UserError):
         if reason == READ_ONLY:
             super().__init__(f"{label} cannot be written: {reason}. Allow writing there, or copy it to another folder.")
         else:
-            super().__init__(f"{label} cannot be read: {reason}. Delete what it belongs to, or make it again.")
+            super().__init__(f"{label} cannot be read: {reason}. {_remedy(run_id, self.file)}")
+
+
+# What to do about a damaged file of a run, by how its path in the run begins.
+_REMEDIES = {
+    "run.json": "Nothing of the run can be shown: put back a copy of this file, or delete the run.",
+    "thresholds": "Delete this file: only the kept threshold is lost; choose one again.",
+    "gallery/index.json": "Delete the folder gallery of the run: only the kept pictures are lost.",
+    "gallery/": "Remove this picture from the gallery: nothing else is lost.",
+    "projections/": "Delete its folder in projections: only this map is lost; draw it again.",
+    "columns.parquet": "Delete this file: only the columns are lost.",
+    "": "What needs it is lost, the rest of the run is not: put back a copy of it, or make the run again.",
+}
+
+
+def _remedy(run_id: str, file: str) -> str:
+    if not run_id:
+        return "Put back a copy of it, or make it again."
+    return next(remedy for begin, remedy in _REMEDIES.items() if file.startswith(begin))
 
 
 def _split_run_path(path: Path) -> tuple[str, str]:
