@@ -82,10 +82,12 @@ def write_report(export: RunExport, file: IO[bytes]) -> None:
     said, is_own = config.dataset_spec.said, config.dataset_spec.trainable and not run.recorded
     _ = export.embeddings  # raises before the end
     points = images(run)
-    try:
-        tests = [_tested("all classes", points)]
-    except UserError as error:
-        raise UserError(f"{run.title} cannot be tested: a report compares images by their classes. {error}") from None
+    _, counts = np.unique(points.labels, return_counts=True)
+    if len(counts) < 2 or counts.max() < 2:
+        has = f"{counted(len(points.labels), 'test image')} of {counted(len(counts), 'class', 'classes')}"
+        needed = "two test images of one class, and one of another"
+        raise UserError(said(f"A report needs {needed}; {run.title} has {has}: choose another run."))
+    tests = [_tested("all classes", points)]
     held_out = np.isin(points.labels, config.held_out_classes)
     if held_out.any():
         items = np.flatnonzero(held_out) if points.items is None else points.items[held_out]
