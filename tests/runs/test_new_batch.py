@@ -187,18 +187,20 @@ def test_rows_lie_over_the_map_of_a_table_by_the_names_of_their_columns(folder, 
     )
     (tmp_path / "one.csv").write_text("weight,height,age,kind\n1,2,3,yes\n")
     (tmp_path / "other.csv").write_text("height,weight,kind\n1,2,yes\n3,4,no\n")
+    (tmp_path / "bare.csv").write_text("\n".join(text))
     np.save(tmp_path / "short.npy", rows[:, :2])
     assert command("data", "add", tmp_path / "old.csv", "--runs", folder) == 0
     old = Runs(folder).find("old")
-    files = [tmp_path / name for name in ("new.csv", "one.csv", "other.csv", "short.npy")]
+    files = [tmp_path / name for name in ("new.csv", "one.csv", "other.csv", "short.npy", "bare.csv")]
     assert command("place", old.id, *files, "--runs", folder, "--json", tmp_path / "placed.json") == 1
     said = capsys.readouterr()
-    assert "61 new rows over the 60 rows of old" in said.out
+    assert "121 new rows over the 60 rows of old" in said.out
+    assert "its columns are taken in the order of the map: height, weight, age." in said.err
     assert "other.csv has no column 'age'" in said.err
     assert "of height, weight, age" in said.err
     assert "of 3-d vectors; short.npy holds 2-d ones" in said.err
     placed = json.loads((tmp_path / "placed.json").read_text())["images"]
-    assert [one["nearest"] for one in placed[:60]] == list(range(60))
+    assert [one["nearest"] for one in placed[:60] + placed[61:]] == [*range(60)] * 2
     assert max(one["distance"] for one in placed[:60]) < 1e-6
     np.testing.assert_allclose(
         placed[60]["place"], old.linear_projection.project(np.array([[2.0, 1, 3]]))[0], rtol=1e-4
