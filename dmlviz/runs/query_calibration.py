@@ -16,13 +16,13 @@ from dmlviz.ops.nearest_neighbors import NearestNeighbors
 from dmlviz.runs.answers import EmbeddedImages
 from dmlviz.runs.oriented_gradients import ShapeDistance
 from dmlviz.runs.query_confidence import (
-    NEIGHBORS,
     WEIGHTS,
     Calibration,
     Confidence,
     NeighborSignals,
     Space,
     vote,
+    voting_neighbors,
 )
 from dmlviz.runs.run import Run
 from dmlviz.storage.arrays import read_arrays
@@ -68,7 +68,7 @@ class Judge:
         items = np.arange(len(labels)) if items is None else items
         embeddings, labels = embeddings[items], labels[items]
         self._dataset, self._labels = run.config.dataset, labels
-        self._search = NearestNeighbors(embeddings)
+        self._search, self._votes = NearestNeighbors(embeddings), voting_neighbors(labels)
         self._shapes: ShapeDistance | None = None
         self.arrays: dict[str, np.ndarray] = {}
         if kept is not None:
@@ -81,7 +81,7 @@ class Judge:
             known = _evenly(len(data.train), MAX_KNOWN)
             self._shapes = _shapes(data.train.images[known], data.train.labels[known])
             images = data.test.images[items[rows]]
-        signals = self._signals(*self._search.others(NEIGHBORS, rows), images)
+        signals = self._signals(*self._search.others(self._votes, rows), images)
         nouns = run.config.dataset_spec.said("images")
         short, basis = f"test {nouns}", f"{len(rows):,} test {nouns}, each against the others"
         self.calibration = Calibration(signals, signals.label == labels[rows], basis, short)
@@ -98,7 +98,7 @@ class Judge:
             images: n × h × w or n × h × w × 3, uint8.
             embeddings: Their embeddings (n × d).
         """
-        return self._signals(*self._search.search(embeddings, NEIGHBORS), images)
+        return self._signals(*self._search.search(embeddings, self._votes), images)
 
     def judge(self, images: np.ndarray, embeddings: np.ndarray) -> list[Confidence]:
         """Return how sure the answers to prepared images are; arguments as of `signals`."""

@@ -12,7 +12,7 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-NEIGHBORS = 10  # whose distance and agreement are judged
+NEIGHBORS = 10  # at most, whose distance and agreement are judged
 UNLIKE = 0.01  # so many of the calibration images, at most, are unlike anything
 NOT_SURE = 0.05  # so many are not sure, unless the neighbors of more disagree
 RIGHT = 0.99  # of the sure ones have the right class; where no number of agreeing neighbors reaches it, the first of
@@ -84,6 +84,16 @@ class NeighborSignals:
         both = {space: np.concatenate([known, other.distances[space]]) for space, known in self.distances.items()}
         label = np.concatenate([self.label, other.label])
         return NeighborSignals(both, label, np.concatenate([self.agreeing, other.agreeing]), self.neighbors)
+
+
+def voting_neighbors(labels: np.ndarray) -> int:
+    """Return how many neighbors vote: as many as a class has images, in the median, and at most `NEIGHBORS`.
+
+    Args:
+        labels: Class IDs of the images that are searched.
+    """
+    counts = np.unique(labels, return_counts=True)[1]
+    return int(min(NEIGHBORS, np.median(counts)))
 
 
 def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -33,7 +33,7 @@ from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.runs.embed import embed, load_for_pictures
 from dmlviz.runs.gallery import Gallery, name_of
 from dmlviz.runs.query_calibration import judge_of
-from dmlviz.runs.query_confidence import Confidence
+from dmlviz.runs.query_confidence import Confidence, voting_neighbors
 from dmlviz.runs.run import Run
 from dmlviz.runs.thresholds import Threshold, judged, kept_threshold
 from dmlviz.version import __version__
@@ -237,7 +237,8 @@ class SearchService:
         distances = [neighbor.distance for neighbor in nearest]
         name = name_of(kept, distances, confidence["level"])
         least = min([distances[0], *(one.distance for one in kept[:1])])
-        label, votes = Counter(neighbor.label for neighbor in nearest).most_common(1)[0]
+        voters = nearest[: voting_neighbors(self.run.known_labels)]
+        label, votes = Counter(neighbor.label for neighbor in voters).most_common(1)[0]
         return {
             "class": classes[label],
             "votes": votes,

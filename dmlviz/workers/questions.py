@@ -22,7 +22,7 @@ from dmlviz.runs.embed import embed_and_place, project_onto_maps
 from dmlviz.runs.explanations import SLOW_STRIDE, STRIDE, logits, occlusion_maps
 from dmlviz.runs.gallery import Gallery
 from dmlviz.runs.query_calibration import confidence as confidence_of
-from dmlviz.runs.query_confidence import NEIGHBORS, vote
+from dmlviz.runs.query_confidence import vote, voting_neighbors
 from dmlviz.runs.run import Run
 from dmlviz.storage.file_cache import stamp
 from dmlviz.training.batch_terms import batch_terms
@@ -71,7 +71,7 @@ def gallery(
         places = _places(asked.path, tuple(holders) if holders else None, (*stamps, *(one.id for one in maps)))
     answer = PlacedGallery(places=places, hints=far)
     if judge:
-        near = [asked.neighbors_of_point(one, NEIGHBORS) for one in kept.embed(pictures)]
+        near = [asked.neighbors_of_point(one, voting_neighbors(asked.known_labels)) for one in kept.embed(pictures)]
         labels = vote(np.array([[one.label for one in row] for row in near]).reshape(len(near), -1))[0]
         answer["judged"] = [(int(label), row[0].distance) for label, row in zip(labels, near, strict=True)]
     return answer

@@ -13,7 +13,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs import oriented_gradients, query_calibration
 from dmlviz.runs.embed import embed
 from dmlviz.runs.query_calibration import Judge, judge_of
-from dmlviz.runs.query_confidence import Calibration, NeighborSignals, vote
+from dmlviz.runs.query_confidence import Calibration, NeighborSignals, vote, voting_neighbors
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.storage.files import write_all
@@ -39,6 +39,11 @@ def usual():
     """Distances 0 … 999, all right; the 50 images with seven agreeing neighbors or fewer were right by halves."""
     agreeing = np.where(np.arange(1000) % 20 == 0, 7, 10)
     return calibration(signals(np.arange(1000), agreeing), np.arange(1000) % 40 != 0)
+
+
+def test_as_many_neighbors_vote_as_a_class_has_images_and_at_most_ten():
+    assert voting_neighbors(np.array([0, 0, 0, 1, 1, 1, 2, 2])) == 3
+    assert voting_neighbors(np.repeat(np.arange(3), (5, 11, 400))) == 10
 
 
 def test_the_class_of_most_neighbors_wins_and_of_equals_the_nearer():

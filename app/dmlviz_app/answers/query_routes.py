@@ -22,6 +22,7 @@ from dmlviz.data.frame import Frame
 from dmlviz.data.query_file import MAX_BYTES, decode, decode_drawing
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import BusyError, UserError
+from dmlviz.runs.query_confidence import voting_neighbors
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz_app.answers.protocol import OcclusionMaps, QueryAnswer, QueryQuestion, QueryRefusal
 from dmlviz_app.answers.query import query, sample
@@ -33,7 +34,6 @@ from dmlviz_app.server.services import Services
 from dmlviz_app.server.services import services as server
 from dmlviz_app.server.threads import ask_worker
 
-NEIGHBORS = 10
 MB = 1024**2
 MAX_QUESTION_BYTES = MB  # of a drawing, in JSON
 MAX_PICTURES, MAX_OF_PERSON = 8, 2  # that are sent and decoded at once, by all and by one person
@@ -134,7 +134,7 @@ def refusal_status(error: UserError) -> int:
 
 def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | None) -> QueryAnswer:
     holders = services.runs.gallery_holders(run.id)
-    return query_answer(run, query(picture, run, services, NEIGHBORS, frame), holders)
+    return query_answer(run, query(picture, run, services, voting_neighbors(run.known_labels), frame), holders)
 
 
 _QUESTION = TypeAdapter(QueryQuestion)
