@@ -1,6 +1,7 @@
 """Write down what torch does: every operation of a function on example inputs, its backward pass included."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,6 @@ from torch.overrides import TorchFunctionMode
 
 # Documented under "Extending PyTorch", though its module has an underscore: it alone sees what a backward pass does.
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map_only
 
 from dmlviz.errors import UserError
 from dmlviz.ops.fixed_path import fixed_path
@@ -22,6 +22,16 @@ aten = torch.ops.aten
 LOOKS = (Tensor.numpy, Tensor.tolist, Tensor.__array__)
 RANDOM = ("rand", "randperm")
 LIKE = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty")
+
+SIMPLER = decomposition_table | {  # for these, torch's own imports its compiler, which takes two seconds
+    aten.addcmul.default: lambda x, a, b, value=1: x + value * (a * b),
+    aten.isposinf.default: lambda x: x == math.inf,
+    aten.isneginf.default: lambda x: x == -math.inf,
+    aten.sgn.default: torch.sign,
+    aten.softplus.default: lambda x, beta=1, threshold=20: torch.where(
+        x * beta > threshold, x, torch.log1p(torch.exp(x * beta)) / beta
+    ),
+}
 
 RESHAPES = ("squeeze", "unsqueeze", "t", "transpose")  # in place, they change no number
 
@@ -106,11 +116,16 @@ class _Recorder(TorchDispatchMode):
         self.known = known
         self.kept: list[Any] = []  # memory that is freed might be given to another tensor
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Private: else torch imports its compiler, two seconds, only to keep it away from here."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         packet, varying = func.overloadpacket, self.written.varying
         name = packet.__name__ if packet.__name__.startswith("_") else packet.__name__.removesuffix("_")
-        tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, Tensor)]
+        tensors = _tensors((*args, *kwargs.values()))
         varies = (any(self.written.varies(each) for each in tensors) and name not in LIKE) or name in RANDOM
         changes = func._schema.is_mutable and name not in RESHAPES
         if varies:
@@ -120,12 +135,12 @@ class _Recorder(TorchDispatchMode):
                 size = target.untyped_storage().nbytes() // target.element_size()
                 whole = target.detach().as_strided((size,), (1,), 0)
                 self._add("copy", (whole, whole.clone()), {}, (whole,))  # as it is before each step
-            if not self.known(name) and not _is_view(func) and func in decomposition_table:
+            if not self.known(name) and not _is_view(func) and func in SIMPLER:
                 with self:
-                    return decomposition_table[func](*args, **kwargs)
+                    return SIMPLER[func](*args, **kwargs)
         before = {storage(each) for each in tensors}
         result = func(*args, **kwargs)
-        results = tuple(each for each in tree_leaves(result) if isinstance(each, Tensor))
+        results = tuple(_tensors((result,)))
         self.kept.append((args, kwargs, results))
         if varies:
             if changes or not before.issuperset(storage(each) for each in results if each.numel()):
@@ -139,13 +154,13 @@ class _Recorder(TorchDispatchMode):
 
         if name == "copy" and not self.written.varies(args[0]):
             self.written.varying.add(storage(args[0]))
-        args, kwargs = tree_map_only(Tensor, as_now, (args, kwargs))
-        self.written.calls.append(Call(name, tuple(args), kwargs, tuple(each.detach() for each in results)))
+        named = {key: _replaced(value, as_now) for key, value in kwargs.items()}
+        self.written.calls.append(Call(name, _replaced(args, as_now), named, tuple(each.detach() for each in results)))
 
     def _refuse(self, name: str, args: Any) -> None:
         if name in ("_local_scalar_dense", "equal", "is_nonzero"):
             raise _looked()
-        masks = [each for each in tree_leaves(args[1:2]) if isinstance(each, Tensor) and each.dtype == torch.bool]
+        masks = [each for each in _tensors(args[1:2]) if each.dtype == torch.bool]
         by_mask = name in ("index", "masked_select") and any(self.written.varies(mask) for mask in masks)
         if by_mask or name in ("nonzero", "_unique2", "unique_dim", "unique_consecutive"):
             raise UserError(
@@ -157,3 +172,21 @@ class _Recorder(TorchDispatchMode):
 def _is_view(operation: Any) -> bool:
     returns = operation._schema.returns
     return bool(returns) and returns[0].alias_info is not None and not operation._schema.is_mutable
+
+
+def _tensors(values: Iterable[Any]) -> list[Tensor]:
+    """Return the tensors among arguments or results, also those in lists."""
+    found: list[Tensor] = []
+    for each in values:
+        if isinstance(each, Tensor):
+            found.append(each)
+        elif isinstance(each, (list, tuple)):
+            found += _tensors(each)
+    return found
+
+
+def _replaced(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """Return an argument with its tensors changed, also those in lists."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_replaced(each, change) for each in value)
+    return change(value) if isinstance(value, Tensor) else value
