@@ -284,3 +284,6 @@ def test_loading_a_config_restores_its_settings():
     plain = TrainConfig(dataset="digits", loss="contrastive", miner=None)
     ui.load(plain)
     assert ui.config("mnist") == plain
+    ui.load(TrainConfig(dataset="moons"))  # whose dimensions go with it
+    ui.set("dataset", "digits")
+    assert ui.config("mnist") == TrainConfig(dataset="digits")

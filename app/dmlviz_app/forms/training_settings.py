@@ -110,7 +110,7 @@ class TrainingDraft(Speaking):
             self.params[f"{role}.{name}"] = {key: value for key, value in values.items() if value != defaults.get(key)}
         self.settings = {"dataset": config.dataset}
         for name in ("loss", "embedding_dim", "use_labels", "held_out_classes"):  # on which other defaults depend
-            if getattr(config, name) != TrainConfig.model_fields[name].default:
+            if getattr(config, name) != getattr(TrainConfig.unchecked(self._fields()), name):
                 self.settings[name] = getattr(config, name)
         default = TrainConfig.unchecked(self._fields())  # some settings make sense together only
         for name in SETTINGS:
