@@ -90,6 +90,7 @@ class Tabs:
             if page.url.startswith("http"):
                 page.evaluate("sessionStorage.clear(); localStorage.clear()")
             page.goto("about:blank")
+            page.unroute_all()  # a tab with a route asks for all files again
             self._left[page.context].append(page)
 
 
