@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,6 +21,7 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from tests.browser.person import SLOW, Person, Tabs
 from tests.browser.server_process import ROOT, Server
+from tests.waiting import free_port
 
 FIREFOX = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 BROWSERS = (os.environ.get("DMLVIZ_CHROMIUM", ""), "chromium-headless-shell", "chromium", "google-chrome")
@@ -52,16 +52,21 @@ Module.prototype._compile = function (code, ...rest) {
   const quick = code.replace("ariaSnapshotForExpectFailure(element, options) {", "$& return undefined;");
   return compile.call(this, quick, ...rest);
 };"""
+BASE = "/x/y"
 ROLES = ("member", "teacher", "guest")
 expect.set_options(timeout=SLOW)
 
 
 class School(NamedTuple):
-    """A server that several people share: its address, the folder of its runs, and the token of each role."""
+    """A server that several people share below a path: its address, the folder of its runs, the token of each role.
+
+    The site `frames` may show it in a frame.
+    """
 
     url: str
     runs: Path
     tokens: dict[str, str]
+    frames: str
 
 
 def data_folder() -> Path | None:
@@ -139,16 +144,16 @@ def school(serve: Callable[..., Server], tmp_path_factory: pytest.TempPathFactor
     """A server that several people share, with a token for each role."""
     home, tokens = tmp_path_factory.mktemp("school"), {role: f"{role}-0123456789abcdef" for role in ROLES}
     options = ["--shared", "--runs", home / "runs", "--data", home / "data", "--token", tokens["member"]]
-    server = serve(*options, "--teacher-token", tokens["teacher"], "--guest-token", tokens["guest"])
-    return School(server.url.partition("/?")[0], home / "runs", tokens)
+    options += ["--teacher-token", tokens["teacher"], "--guest-token", tokens["guest"]]
+    frames = f"https://127.0.0.1:{free_port()}"
+    server = serve(*options, "--base-path", BASE, "--forwarded-allow-ips", "127.0.0.1", "--embed", frames)
+    return School(server.url.partition("/?")[0], home / "runs", tokens, frames)
 
 
 @pytest.fixture
 def streamlit_server(runs: Path, tmp_path: Path) -> Iterator[Server]:
     """`streamlit run app/main.py`, as a host starts it that knows Streamlit only."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     script = str(ROOT / "app" / "main.py")
     listen = ["--server.address", "127.0.0.1", "--server.port", str(port)]  # everywhere, it would be for several people
     quiet = ["--server.fileWatcherType", "none"]  # it would look through the whole checkout again and again

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.browser
 def arrive(come, school: School):
     """`arrive("teacher")`: a browser of their own, let in by that link; `arrive("")`: one without a link."""
 
-    def somebody(role: str) -> Page:
+    def somebody(role: str, settings: str = "") -> Page:
         page = come(1280, 800)
-        page.goto(f"{school.url}/?token={school.tokens[role]}" if role else school.url)
+        page.goto(f"{school.url}/?token={school.tokens[role]}{settings}" if role else school.url)
         if role:
             expect(page.get_by_test_id("stSidebar")).to_contain_text(f"· {role}")
             assert "token" not in page.url
@@ -25,8 +25,7 @@ def arrive(come, school: School):
     return somebody
 
 
-def train(page: Page, school: School, settings: str) -> str:
-    page.goto(f"{school.url}/?{settings}")
+def train(page: Page) -> str:
     page.locator(".st-key-train-top").get_by_role("button").click()  # the drawer is closed on a first visit
     expect(page).to_have_url(re.compile("run=[0-9a-f]{16}"))
     run = re.search("run=([0-9a-f]{16})", page.url)
@@ -51,9 +50,9 @@ def fetch_status(page: Page, path: str) -> int:
 
 def test_a_run_is_private_until_it_is_shared_by_link(arrive, school):
     """What a person may do with another's run is shown by tests/app/people; here they come by links."""
-    ada, grace, stranger = arrive("member"), arrive("teacher"), arrive("")
-    run = train(ada, school, "dataset=digits&net=mlp&steps=1&seed=3")
-    address = f"/dmlviz/runs/{run}/tracked_items.json"
+    ada, grace, stranger = arrive("member", "&dataset=digits&net=mlp&steps=1&seed=3"), arrive("teacher"), arrive("")
+    run = train(ada)
+    address = f"{school.url}/dmlviz/runs/{run}/tracked_items.json"
     assert [fetch_status(page, address) for page in (ada, grace, stranger)] == [200, 404, 401]
     expect(stranger.get_by_role("heading")).to_have_text("This server asks for its access token")
 

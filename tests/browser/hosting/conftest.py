@@ -5,7 +5,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.conftest import BASE, School
 from tests.waiting import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -72,8 +72,6 @@ class Proxy:
         self.process.wait(10)
 
 
-BASE = "/x/y"
-TOKEN = "a-token-for-the-stories"
 OTHERS = """
     server {
         listen $cut;
@@ -100,33 +98,29 @@ class Hosted:
 
     Attributes:
         url: Its address, below a path.
-        link: The same with the token that it asks for.
+        token: What it asks for.
+        link: The address with that.
         school: Another site, which may show it in a frame and does so at /frame.
         cut: Where the proxy shows a server that knows of no path; at /frame beside it is a frame of that.
     """
 
-    def __init__(self, port: int, school: int, cut: int) -> None:
-        self.url = f"https://localhost:{port}{BASE}"
-        self.link = f"{self.url}/?token={TOKEN}"
-        self.school = f"https://127.0.0.1:{school}"
+    def __init__(self, port: int, school: School, cut: int) -> None:
+        self.url, self.token = f"https://localhost:{port}{BASE}", school.tokens["member"]
+        self.link = f"{self.url}/?token={self.token}"
+        self.school = school.frames
         self.cut = f"http://localhost:{cut}/cut"
         self.frame_of_cut = f"http://127.0.0.1:{cut}/frame"
 
 
 @pytest.fixture(scope="session")
-def hosted(runs: Path, server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
+def hosted(school: School, server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosted]:
     """A server below a path, behind TLS, that asks for a token and that one other site may show in a frame."""
     if NGINX is None or OPENSSL is None:
         pytest.skip("there is no nginx or no openssl on this machine")
-    folder, port, school, cut = tmp_path_factory.mktemp("nginx"), free_port(), free_port(), free_port()
+    folder, port, cut = tmp_path_factory.mktemp("nginx"), free_port(), free_port()
     hosted = Hosted(port, school, cut)
-    command = [sys.executable, "-m", "dmlviz", "serve", "--port", "0", "--no-browser", "--runs", str(runs)]
-    options = ["--base-path", BASE, "--forwarded-allow-ips", "127.0.0.1", "--embed", hosted.school, "--token", TOKEN]
-    started = type(server)([*command, *options], {"NUMBA_DISABLE_JIT": "1"})
-    app = started.url.removeprefix("http://").partition("/")[0]
-    values = {"cut": cut, "server": server.url, "school": school, "folder": folder, "app": hosted.url, "token": TOKEN}
-    proxy = Proxy(folder, port, app, BASE, Template(OTHERS).substitute(values))
+    app = school.url.removeprefix("http://").removesuffix(BASE)
+    values = {"cut": cut, "server": server.url, "folder": folder, "app": hosted.url, "token": hosted.token}
+    proxy = Proxy(folder, port, app, BASE, Template(OTHERS).substitute(values, school=school.frames.rpartition(":")[2]))
     yield hosted
     proxy.close()
-    started.close()
-    assert "Traceback" not in started.log, started.log

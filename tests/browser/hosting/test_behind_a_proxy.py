@@ -19,15 +19,14 @@ def stranger(chromium):
     context.close()
 
 
-def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
+def test_map_runs_and_learn_below_a_path_get_their_data_through_tls(visit, hosted):
     person = visit(at=hosted, ignore_https_errors=True)
     requests = person.hear_requests()
-    person.page.goto(hosted.link)
-    person.map_has("ready", "true")
-    person.train("dataset=digits&net=mlp&steps=62")  # events come through the proxy while it runs
+    person.page.goto(f"{hosted.link}&dataset=digits&net=mlp&steps=62")
+    person.press_train()  # events come through the proxy while it runs
     person.map_has("state", "finished")
     person.map_has("points", "596")
-    person.open("?pin=10")
+    person.page.mouse.click(*person.place_of(10))
     expect(person.page.locator(".inspector button.row")).to_have_count(10)
     score = person.page.locator("[data-score=precision_at_1] .value")
     expect(score).to_have_text(re.compile(r"^(0\.[5-9]|1\.0)"))
@@ -41,12 +40,8 @@ def test_a_map_below_a_path_gets_its_data_through_tls(visit, hosted):
     assert cookie["path"] == "/x/y"
     assert cookie["secure"]
 
-
-def test_runs_and_learn_below_a_path(visit, hosted, digits_run):
-    person = visit(at=hosted, ignore_https_errors=True)
+    # Runs and Learn, too.
     page = person.page
-    page.goto(hosted.link)
-    person.map_has("ready", "true")
     page.get_by_role("link", name="Runs").click()
     expect(page).to_have_url(f"{hosted.url}/runs")
     card = page.locator(".run", has_text="MLP").first
@@ -80,7 +75,7 @@ def test_a_page_asks_for_the_token_until_it_has_it(stranger, hosted):
     page.get_by_label("Access token").fill("not-the-right-token")
     page.get_by_role("button", name="Open").click()
     expect(page.get_by_role("alert")).to_be_visible()
-    page.get_by_label("Access token").fill("a-token-for-the-stories")
+    page.get_by_label("Access token").fill(hosted.token)
     page.get_by_role("button", name="Open").click()
     expect(page.locator(".map")).to_have_attribute("data-ready", "true")
     assert "token" not in page.url
