@@ -91,12 +91,14 @@ def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digit
     expect(distances.get_by_role("status")).to_have_text("")
 
 
-def test_a_panel_comes_into_view_when_it_opens_also_on_a_phone_before_its_batch_is_there(visit, digits_run):
+def test_on_a_phone_a_panel_comes_into_view_before_its_batch_is_there_and_the_sidebar_closes_when_a_training_begins(
+    visit, digits_run
+):
     person = visit(390, 844)
     page = person.page
     asked, sent = [], []
     page.route("**/batches/**", lambda route: route.continue_() if sent else asked.append(route))
-    person.open(f"?run={digits_run.id}")
+    person.open(f"?run={digits_run.id}&dataset=digits&net=mlp&steps=21&num_snapshots=5")
     drawers = page.locator(".lossview[data-ready=true]")
     drawers.get_by_role("button", name="What the loss sees").click()
     until(lambda: 0 < drawers.locator(".panel").first.bounding_box()["y"] < 400)  # most of the window is the panel's
@@ -105,3 +107,13 @@ def test_a_panel_comes_into_view_when_it_opens_also_on_a_phone_before_its_batch_
     asked[0].continue_()
     expect(drawers.locator(".batch")).to_have_attribute("data-batch", re.compile("[0-9]"), timeout=SLOW)
     until(lambda: 0 < drawers.locator(".panel").first.bounding_box()["y"] < 400)
+
+    # The sidebar, too, leaves a phone's window when a training begins.
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(page.get_by_test_id("stSidebarCollapseButton")).to_be_in_viewport()
+    person.press("Train")
+    expect(page).not_to_have_url(re.compile(f"run={digits_run.id}"))
+    expect(page).to_have_url(re.compile("run=[0-9a-f]{16}"))
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
+    expect(page.get_by_role("button", name="Train", exact=True)).not_to_be_in_viewport()
+    person.map_has("state", "finished")

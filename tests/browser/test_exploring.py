@@ -153,26 +153,12 @@ def failing_run() -> str:
     return next(run.id for run in runs if run.info.get("fails") and run.config.loss == "contrastive")
 
 
-def test_on_a_phone_the_sidebar_closes_when_a_training_begins(visit):
-    person = visit(390, 844)
-    page = person.page
-    person.open("?dataset=digits&net=mlp&steps=21&num_snapshots=5")
-    page.get_by_test_id("stExpandSidebarButton").click()
-    expect(page.get_by_test_id("stSidebarCollapseButton")).to_be_in_viewport()
-    person.press("Train")
-    expect(page).to_have_url(re.compile("run=[0-9a-f]{16}"))
-    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
-    expect(page.get_by_role("button", name="Train", exact=True)).not_to_be_in_viewport()
-    person.map_has("state", "finished")
-
-
 @pytest.mark.slow
 def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keeps_its_layouts(visit):
     """Live, scrubbed and at the end; on the live view, and on a map that follows the training."""
     person = visit(1280, 1600)
     page, steps, loss = person.page, 40_000, "loss=triplet&miner=semihard_nearest&sampler=unhurried"
-    person.train(f"dataset=digits&net=mlp&{loss}&steps={steps}&num_snapshots=250")
-    page.goto(page.url + "&pin=34")
+    person.train(f"dataset=digits&net=mlp&{loss}&steps={steps}&num_snapshots=250&pin=34")
     page.get_by_role("button", name="By class", exact=True).click()
     for drawer in ("What the loss sees", "Distance distribution"):
         page.get_by_role("button", name=drawer, exact=True).click()

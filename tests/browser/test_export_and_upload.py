@@ -197,10 +197,14 @@ def weights(tmp_path_factory):
     return folder
 
 
-def test_weights_are_uploaded_features_computed_and_a_head_trained(person, runs, weights):
+def test_weights_are_uploaded_features_computed_and_a_head_trained_with_a_loss_of_a_long_formula(person, runs, weights):
     page, dialog = person.page, person.page.get_by_role("dialog")
     files = dialog.locator("input[type=file]")
-    person.open("?steps=20&num_snapshots=5")
+    person.open("?steps=20&num_snapshots=5&loss=large_margin_softmax")
+    formula = page.get_by_test_id("stSidebar").locator(".katex").first
+    right = "getBoundingClientRect().right"
+    expect(formula).to_be_visible()
+    until(lambda: formula.evaluate(f"e => e.{right} <= e.closest('p').{right} + 1"), what="it is cut off")
     person.press("Upload data…")
     files.set_input_files({"name": "squares.zip", "mimeType": "application/zip", "buffer": shapes(8)})
     person.press("Use this data set")

@@ -126,13 +126,3 @@ def test_a_ranking_is_changed_and_a_point_of_a_space_is_dragged(person):
     page.mouse.up()
     for name in ("nmi", "r_precision", "map_at_r"):
         expect(space.locator(f".{name} dd")).to_have_text(re.compile(r"^0\.9"))
-
-
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("loss", ["arcface", "large_margin_softmax"])
-def test_a_long_formula_stays_within_the_sidebar(person, loss):
-    person.page.goto(f"{person.url}/?loss={loss}")
-    formula = person.page.get_by_test_id("stSidebar").locator(".katex").first
-    expect(formula).to_be_visible()
-    edge = "e.closest('p').getBoundingClientRect().right"
-    until(lambda: formula.evaluate(f"e => e.getBoundingClientRect().right <= {edge} + 1"))

@@ -2,7 +2,6 @@
 
 import json
 from base64 import b64decode, b64encode
-from contextlib import closing
 
 import numpy as np
 import pytest
@@ -160,11 +159,12 @@ def test_a_folder_with_other_files_is_not_touched(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_what_dmlviz_docs_opens_is_searched_and_fits(width, chromium, tmp_path):
+def test_what_dmlviz_docs_opens_is_searched_and_fits(page, tmp_path):
     (tmp_path / "docs.html").write_text(whole_page())
-    with closing(chromium.new_page(viewport={"width": width, "height": 800})) as page:
-        page.goto((tmp_path / "docs.html").as_uri())
+    page.goto((tmp_path / "docs.html").as_uri())
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate("scrollTo(0, 0)")
         page.get_by_role("searchbox").fill("out of memory")
         page.locator("nav ol a").first.click()
         expect(page.get_by_role("heading", name="out of memory")).to_be_in_viewport()

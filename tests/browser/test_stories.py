@@ -31,7 +31,7 @@ CONFIDENCE = re.compile("Surely|Perhaps|Unlike anything here")
 
 def test_training_moves_the_map_without_a_jump(visit, runs):
     person = visit(motion=True)
-    person.open("?dataset=digits&net=mlp&steps=240&seed=3")
+    person.open("?dataset=digits&net=mlp&steps=120&seed=3&num_snapshots=15")
     person.map.evaluate(NOTE_FRAMES)
     run = person.press_train()
     expect(person.words).to_contain_text(re.compile("step", re.IGNORECASE))
@@ -41,15 +41,15 @@ def test_training_moves_the_map_without_a_jump(visit, runs):
     frames = person.map.evaluate("root => [...root.frames]")
     assert sum(frame.startswith(run) for frame in frames) >= 3, f"the map does not move: {frames}"
     config = Runs(runs).get(run).config
-    assert config == TrainConfig(dataset="digits", net="mlp", steps=240, seed=3)
+    assert config == TrainConfig(dataset="digits", net="mlp", steps=120, seed=3, num_snapshots=15)
     until(lambda: person.of_map("points") == "596")
     caption = person.page.locator(".scores .about p")
-    words = r"On all [\d,]+ test images, after 240 steps; validation: [\d,]+ images"
+    words = r"On all [\d,]+ test images, after 120 steps; validation: [\d,]+ images"
     expect(caption).to_contain_text(re.compile(words))
     expect(person.page.locator('.scores [data-score="precision_at_1"] [data-group="validation"]')).to_be_visible()
     assert float(person.score("precision_at_1")) > 0.9
     assert person.of_map("mounts") == "1"
-    expect(person.page.locator(".loss-curve")).to_have_attribute("data-points", "240")
+    expect(person.page.locator(".loss-curve")).to_have_attribute("data-points", "120")
     expect(person.page.get_by_role("button", name="Stop", exact=True)).to_be_hidden()
 
 
