@@ -66,7 +66,7 @@ class NewBatch:
         labeled: Whether labels were given.
         nearest: The nearest test image of each (n).
         distances: Its distance (n).
-        far: The images whose nearest test image is farther than that of 99 % of the test images, the farthest first.
+        far: The images whose nearest test image is farther than that of 99% of the test images, the farthest first.
         limit: That distance.
         overall: The test of all images; None for fewer than five.
         classes: The tests of the classes with five images or more on both sides, those that drifted first.
@@ -192,9 +192,10 @@ def of_file(run: Run, path: Path) -> Given:
     try:
         rows = read_embeddings(path, choice=Choice(vector=columns), least=1)
     except UserError as error:
-        rows = _without_names(path, columns)
-        if rows is None:
+        bare = _without_names(path, columns)
+        if bare is None:
             raise UserError(_NO_CHOICE.sub("", str(error)) + of_map) from None
+        rows = bare
     if (given := rows.embeddings.shape[1]) != (own := run.config.embedding_dim):
         raise UserError(f"The map of {run.title} is of {own}-d vectors; {path.name} holds {given}-d ones.")
     classes = ["" if name == UNLABELED else name for name in rows.classes]
@@ -242,7 +243,7 @@ def verdict(test: TwoSampleTest) -> str:
     else:
         few = min(test.sizes) <= 0.2 * max(test.sizes)  # few among many are hardly neighbors
         said = "They are of another cloud" + ("" if few or test.share >= LITTLE else ", by very little")
-    own = f"{100 * test.share:.3g} % of the nearest neighbors are of one's own side, 50 % for one cloud"
+    own = f"{100 * test.share:.3g}% of the nearest neighbors are of one's own side, 50% for one cloud"
     return f"{said}: {own} (p {test.p:.2g})."
 
 
@@ -280,7 +281,7 @@ def sentences(run: Run, batch: NewBatch) -> list[str]:
     if batch.unknown:
         said.append(f"{counted(batch.unknown, 'image')} without a class of the run.")
     said.append(
-        f"{counted(len(batch.far), 'image')} farther than {batch.limit:.3g} from all test images, as 1 % of these are "
+        f"{counted(len(batch.far), 'image')} farther than {batch.limit:.3g} from all test images, as 1% of these are "
         f"from each other: {(1 - FAR) * count:.3g} would be usual."
     )
     return [spec.said(sentence) for sentence in said]
