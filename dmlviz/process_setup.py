@@ -73,7 +73,7 @@ def limit_faiss_to_one_thread() -> None:
 def lower_priority(below: int = 0) -> None:
     """Leave the processor and the memory to others first, and by so much more niceness to other workers.
 
-    While two workers train at this priority, 95 % of the page's reruns take less than 16 ms; at the usual one, 22 ms.
+    While two workers train at this priority, 95% of the page's reruns take less than 16 ms; at the usual one, 22 ms.
     When the memory runs out, Linux ends this process before the server.
     """
     with contextlib.suppress(OSError, AttributeError):  # Windows has no niceness

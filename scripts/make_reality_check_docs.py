@@ -43,7 +43,7 @@ def by_class(results: Sequence[TrialResult], contestant: Contestant) -> np.ndarr
 
 
 def class_interval(scores: np.ndarray) -> tuple[float, float, float]:
-    """Return the mean of `by_class` and its 95 % bootstrap interval over the test classes, seeds averaged.
+    """Return the mean of `by_class` and its 95% bootstrap interval over the test classes, seeds averaged.
 
     Source: Efron and Tibshirani, An introduction to the bootstrap, 1993, section 13.3.
     """
@@ -54,7 +54,7 @@ def class_interval(scores: np.ndarray) -> tuple[float, float, float]:
 
 
 def difference(results: Sequence[TrialResult], one: Contestant, other: Contestant) -> tuple[float, float, float] | None:
-    """Return `one` minus `other` in MAP@R (points) with its 95 % interval over seeds and test classes.
+    """Return `one` minus `other` in MAP@R (points) with its 95% interval over seeds and test classes.
 
     Both are drawn anew at once: the seeds of each loss by itself, the classes for both together.
     """
@@ -74,13 +74,13 @@ def difference(results: Sequence[TrialResult], one: Contestant, other: Contestan
 
 
 def fold_difference(results: Sequence[TrialResult], one: Contestant, other: Contestant) -> tuple[float, float, float]:
-    """Return `one` minus `other` in validation MAP@R (points) with its 95 % t-interval over the four folds."""
+    """Return `one` minus `other` in validation MAP@R (points) with its 95% t-interval over the four folds."""
     ours, theirs = (_best_folds(results, contestant) for contestant in (one, other))
     return t_interval(list(100 * (ours - theirs)))
 
 
 def ends_of_ranges(results: Sequence[TrialResult], contestant: Contestant) -> list[str]:
-    """Return the chosen settings that lie within 5 % of an end of the range that was searched."""
+    """Return the chosen settings that lie within 5% of an end of the range that was searched."""
     best = best_settings(search_results(contestant, results)) or {}
     tied = []
     for dimension in contestant.dimensions:
@@ -182,7 +182,7 @@ def sentence_of(names: Sequence[str]) -> str:
 def tricks_table(found: dict[str, list[float]]) -> str:
     """Return the gain over the contrastive loss after each trick."""
     lines = [["loss", *TRICKS]]
-    lines += [[name, *(f"{gain:+.0f} %" for gain in steps)] for name, steps in found.items() if steps]
+    lines += [[name, *(f"{gain:+.0f}%" for gain in steps)] for name, steps in found.items() if steps]
     return _markdown(lines)
 
 
@@ -216,10 +216,10 @@ def order_sentence(results: Sequence[TrialResult], found: Sequence[FigureRow]) -
     baseline = next(row for row in level if row.x == CONTRASTIVE.title)
     place = level.index(baseline) + 1
     return (
-        f"Highest separated MAP@R: {best.title} with {level[0].y:.1f} %. {words} Losses are tied where the 95 % "
+        f"Highest separated MAP@R: {best.title} with {level[0].y:.1f}%. {words} Losses are tied where the 95% "
         "interval of their difference, from a bootstrap over seeds and test classes, reaches 0. The contrastive loss "
         f"of {CONTRASTIVE.year} comes {'first' if place == 1 else f'in place {place} of {len(level)}'} with "
-        f"{baseline.y:.1f} %."
+        f"{baseline.y:.1f}%."
     )
 
 
@@ -236,17 +236,17 @@ def validation_sentence(results: Sequence[TrialResult]) -> str:
     tied = [contestant.title for contestant in others if fold_difference(results, best, contestant)[1] <= 0]
     words = f"tied with {', '.join(tied)}" if tied else "tied with no other"
     return (
-        f"{best.title} has the highest validation score and is {words}: the 95 % t-interval of the difference over the "
+        f"{best.title} has the highest validation score and is {words}: the 95% t-interval of the difference over the "
         "four folds reaches 0."
     )
 
 
 def ends_sentence(results: Sequence[TrialResult]) -> str:
-    """Return which chosen settings lie within 5 % of an end of their range."""
+    """Return which chosen settings lie within 5% of an end of their range."""
     ends = [setting for contestant in CONTESTANTS for setting in ends_of_ranges(results, contestant)]
     if not ends:
-        return "No chosen setting lies within 5 % of an end of its range."
-    return f"Within 5 % of an end of the range: {'; '.join(ends)}."
+        return "No chosen setting lies within 5% of an end of its range."
+    return f"Within 5% of an end of the range: {'; '.join(ends)}."
 
 
 def papers_figure(found: dict[str, list[float]]) -> str:
@@ -269,7 +269,7 @@ def papers_figure(found: dict[str, list[float]]) -> str:
                 f'<rect x="{left:.1f}" y="{top + shift:.1f}" width="{max(1, right - left):.1f}" height="13" '
                 f'fill="{color}"/>'
             )
-            shapes.append(_text(right + 4, top + shift + 11, f"{value:+.0f} %"))
+            shapes.append(_text(right + 4, top + shift + 11, f"{value:+.0f}%"))
     height = 50 + len(steps) * 1.6 * ROW
     title = "Gain over the contrastive loss, MAP@R: gray as a paper claims it, green or red on the level field"
     return _svg(title, height, shapes)
@@ -301,7 +301,7 @@ def level_figure(level: Sequence[FigureRow]) -> str:
                 )
             shapes.append(_text(place(row.high or row.y) + 4, top + shift + 11, f"{row.y:.1f}"))
     return _svg(
-        "MAP@R (%), blue separated, green concatenated, with 95 % intervals", 50 + len(names) * 1.6 * ROW, shapes
+        "MAP@R (%), blue separated, green concatenated, with 95% intervals", 50 + len(names) * 1.6 * ROW, shapes
     )
 
 
@@ -353,8 +353,8 @@ dmlviz lab reality-check --folder my-study     # Ctrl-C stops it; the same comma
 - **Search.** {trials} trials for each of {losses} losses ({search}); the first has the settings that the catalog
   recommends. The score is the mean validation MAP@R of the four folds. Test images play no part in it.
 - **Final runs.** The best settings, {seeds} seeds, four nets each. *Separated* is the mean of the four nets,
-  *concatenated* joins their embeddings to 128 dimensions. Intervals with ± are 95 % t-intervals over the seeds only:
-  they say nothing about another search (see below) or other classes. The last column of the table is a 95 %
+  *concatenated* joins their embeddings to 128 dimensions. Intervals with ± are 95% t-intervals over the seeds only:
+  they say nothing about another search (see below) or other classes. The last column of the table is a 95%
   interval over the test classes (bootstrap, 10,000 resamples of the 50 classes, seeds averaged).
 - **As papers compare.** The contrastive loss once more with the settings of the first trial, then without its miner,
   then with 8 dimensions instead of 32; for the new loss, the best of four steps by its test score.
@@ -414,7 +414,7 @@ trick to those before it.
   (`dmlviz/labs/reality_check/contestants.toml`) are a choice, too.
 - **No loss that needs lengths.** AdaFace and MagFace read the length of an embedding, which is 1 here.
 - **Fifty trials are few.** A search of a narrower range (angles up to 0.7, scales from 4) found settings for ArcFace
-  with a validation score of 74.1 %: they lay at the end of that range, and inside today's, where this search did not
+  with a validation score of 74.1%: they lay at the end of that range, and inside today's, where this search did not
   find them.
 - **Each loss with the miner of the catalog.** The contrastive and the margin loss take hard negative pairs, the triplet
   loss random hard negatives. Musgrave et al. use all pairs and triplets. *MS* and *MS+Miner* show the difference that a

@@ -25,7 +25,7 @@ def ask(
         float | None,
         typer.Option(
             metavar="RATE",
-            help="false-accept rate of the threshold, as 0.001 for .1 % (default: what is kept with the run, or 0.01)",
+            help="false-accept rate of the threshold, as 0.001 for .1% (default: what is kept with the run, or 0.01)",
         ),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, max=100, help="number of neighbors")] = 5,
@@ -36,7 +36,7 @@ def ask(
     """Name each picture by the test images and kept pictures nearest to it, or say that it is unknown.
 
     Known: it is no farther from the nearest image than the threshold, and usual among the validation images. Unknown:
-    it is farther, or stranger than 99 % of them. Unsure: between the two. Exits with 1 if a file could not be read.
+    it is farther, or stranger than 99% of them. Unsure: between the two. Exits with 1 if a file could not be read.
     """
     from dmlviz.runs.thresholds import RATE, kept_threshold, threshold
     from dmlviz.search_api.service import SearchService

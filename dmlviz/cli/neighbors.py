@@ -85,7 +85,7 @@ def _all_neighbors(run: Run, out: Path | None) -> None:
     known = (labels >= 0) & (nearest >= 0)
     how = "exact search"
     if table.measured:
-        right = f"{math.floor(1000 * table.recall) / 10:g} % of them are right"
+        right = f"{math.floor(1000 * table.recall) / 10:g}% of them are right"
         how = f"an index; {right}, measured on {table.measured:,} {said('images')}"
     print(f"{run.title}: the {k} nearest of {n:,} {said('test images')}, by {how}.")
     if known.any():

@@ -39,7 +39,7 @@ FEWEST_CLASSES = 5  # for an interval
 MOST_PAIRS, MOST_IMAGES = 12, 20_000  # shown of each kind of error; searched for it
 PACKAGES = ("dmlviz", "numpy", "torch", "faiss-cpu")
 
-Estimate = tuple[float, float, float]  # with the ends of its 95 % interval; NaN for none
+Estimate = tuple[float, float, float]  # with the ends of its 95% interval; NaN for none
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _equal_error_rate(false_positives: np.ndarray, recall: np.ndarray) -> float:
 
 
 def _with_ends(values: np.ndarray, draws: Sequence[np.ndarray]) -> np.ndarray:
-    """Return values (k) and the ends of their 95 % intervals over draws, 3 × k; NaN without draws."""
+    """Return values (k) and the ends of their 95% intervals over draws, 3 × k; NaN without draws."""
     ends = np.quantile(draws, (0.025, 0.975), axis=0) if len(draws) else np.full((2, len(values)), np.nan)
     return np.stack([values, *ends])
 
@@ -216,7 +216,7 @@ def _protocol(tests: Sequence[Tested], basis: str) -> list[str]:
         )
     if any(np.isfinite(test.found[1]).all() for test in tests):
         lines.append(
-            f"Intervals: 95 % of what other classes would have given, by {DRAWS} bootstrap draws of the classes. Pairs "
+            f"Intervals: 95% of what other classes would have given, by {DRAWS} bootstrap draws of the classes. Pairs "
             "share images, so that their number alone would promise too much."
         )
     return [*lines, f"Thresholds: found on {basis}." if basis else "Thresholds: none could be found."]
@@ -242,15 +242,15 @@ def _thresholds(export: RunExport, tests: Sequence[Tested], limits: list[str]) -
         try:
             one = threshold_of(embeddings, labels, basis, rate)
         except UserError as error:
-            missing[f"{100 * rate:g} %"] = str(error)
+            missing[f"{100 * rate:g}%"] = str(error)
             continue
-        found.append((f"{100 * rate:g} %", one))
+        found.append((f"{100 * rate:g}%", one))
         if one.doubt:
-            limits.append(f"The threshold of {100 * rate:g} % {one.doubt}")
+            limits.append(f"The threshold of {100 * rate:g}% {one.doubt}")
     if missing:
         limits.append(f"No threshold for {', '.join(missing)} false accepts. {next(iter(missing.values()))}")
     cells = [[name, *_costs(one, test)] for name, one in found]
-    values = [one.value for name, one in found if name == "1 %"] or [one.value for _, one in found] or [np.nan]
+    values = [one.value for name, one in found if name == "1%"] or [one.value for _, one in found] or [np.nan]
     body = "".join(f"<tr><th>{row[0]}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>" for row in cells)
     table = TEMPLATES["report_thresholds"].format(rows=body) if found else "<p>None could be found.</p>"
     said = f"{basis}, {found[-1][1].pairs:,} pairs of different classes; measured on {test.name}" if found else ""
@@ -267,7 +267,7 @@ def _costs(one: Threshold, test: Tested) -> list[str]:
     low, high = one.interval
     value = _number((one.value, low, high), ".3g")
     found = f"{one.false_accept_rate:.2%}", f"{one.false_reject_rate:.2%}"
-    return [value, *(cell.replace("%", " %") for cell in (*found, *costs))]
+    return [value, *found, *costs]
 
 
 def _number(estimate: Estimate, kind: str) -> str:
@@ -295,7 +295,7 @@ def _charts(tests: Sequence[Tested]) -> str:
     x = "false accept rate"
     has_bands = any(np.isfinite(test.found[1]).all() for test in tests)
     return (
-        "<p>A band is the 95 % interval.</p>" * has_bands
+        "<p>A band is the 95% interval.</p>" * has_bands
         + "<div class='charts'>"
         + _chart("ROC", x, "accepted pairs of one class", rocs, (lowest, 1), (0, 1))
         + _chart("DET", x, "false reject rate", dets, (lowest, 1), (lowest, 1), log_y=True)
@@ -339,8 +339,8 @@ def _chart(
             where = float((along if is_x else up)(np.array([tick]))[0])
             line = f'x1="{where:.1f}" x2="{where:.1f}" y1="14" y2="210"' if is_x else ""
             line = line or f'x1="60" x2="350" y1="{where:.1f}" y2="{where:.1f}"'
-            text = f"{tick:g}" if tick >= 1 or not (is_x or log_y) else f"{100 * tick:g} %"
-            text = "100 %" if tick == 1 and (log_y or (is_x and x_range[1] == 1)) else text
+            text = f"{tick:g}" if tick >= 1 or not (is_x or log_y) else f"{100 * tick:g}%"
+            text = "100%" if tick == 1 and (log_y or (is_x and x_range[1] == 1)) else text
             place = f'x="{where:.1f}" y="226" class="x"' if is_x else f'x="55" y="{where + 4:.1f}" class="y"'
             shapes.append(f"<line {line}/><text {place}>{text}</text>")
     for number, (name, x, y) in enumerate(lines):

@@ -17,7 +17,7 @@ def write_weights(export: RunExport, file: IO[bytes]) -> None:
 
 
 def write_thresholds(export: RunExport, file: IO[bytes]) -> None:
-    """Write the threshold that is kept with the run; otherwise that of 1 % false accepts. Raises as `threshold`."""
+    """Write the threshold that is kept with the run; otherwise that of 1% false accepts. Raises as `threshold`."""
     from dmlviz.runs.thresholds import as_json, kept_threshold, threshold
 
     _weights(export)

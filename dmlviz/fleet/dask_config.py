@@ -36,7 +36,7 @@ CONFIG: dict[str, Any] = {
     # Messages for people are written by this package.
     "logging": dict.fromkeys(("distributed", "distributed.client", "distributed.worker"), "critical"),
     "distributed.admin.tick.limit": "30s",  # no warnings about a busy machine
-    # What only Dask's own pages show, which are off. It took 2 % of a processor of each machine that waits.
+    # What only Dask's own pages show, which are off. It took 2% of a processor of each machine that waits.
     "distributed.admin.tick.interval": "5s",
     "distributed.admin.system-monitor.interval": "5s",
 }

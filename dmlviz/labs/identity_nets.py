@@ -120,7 +120,7 @@ def having(name: str, group: Sequence[TrialResult]) -> list[TrialResult]:
 def seed_rows(
     figure: str, series: str, xs: Sequence[float], group: Sequence[TrialResult], values: Callable[[TrialResult], Any]
 ) -> list[FigureRow]:
-    """Return a row for each x: the mean over the seeds of what `values` gives for it, with a 95 % t-interval."""
+    """Return a row for each x: the mean over the seeds of what `values` gives for it, with a 95% t-interval."""
     if not group:
         return []
     columns = list(zip(*(values(result) for result in group), strict=True))

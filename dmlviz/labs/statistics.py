@@ -11,7 +11,7 @@ CONFIDENCE = 0.95
 
 
 def t_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the mean and its 95 % interval by Student's t.
+    """Return the mean and its 95% interval by Student's t.
 
     Args:
         values: At least two independent measurements.
@@ -31,7 +31,7 @@ def t_interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def mean_row(figure: str, series: str, x: float | str, values: Sequence[float]) -> FigureRow:
-    """Return the row of a mean: with a 95 % t-interval of several values, without an interval of one."""
+    """Return the row of a mean: with a 95% t-interval of several values, without an interval of one."""
     if len(values) == 1:
         return FigureRow(figure=figure, series=series, x=x, y=float(values[0]))
     mean, low, high = t_interval(values)
@@ -75,7 +75,7 @@ def caveat(first: FigureRow, second: FigureRow, form: str) -> str:
     Examples:
         >>> row = FigureRow(figure="", series="", x=0, y=2.0, low=1.0, high=3.0, n=3)
         >>> caveat(row, row, "{:.0f}°")
-        ' (no clear difference: the 95 % intervals, 1° to 3° and 1° to 3°, overlap)'
+        ' (no clear difference: the 95% intervals, 1° to 3° and 1° to 3°, overlap)'
     """
     if compare(first, second) != "unclear":
         return ""
@@ -83,8 +83,8 @@ def caveat(first: FigureRow, second: FigureRow, form: str) -> str:
         return " (one training each: the difference may be chance)"
     ends = [" to ".join(form.format(end) for end in _ends(row)) for row in (first, second) if row.low is not None]
     if len(ends) == 1:
-        return f" (no clear difference: the 95 % interval, {ends[0]}, holds both)"
-    return f" (no clear difference: the 95 % intervals, {' and '.join(ends)}, overlap)"
+        return f" (no clear difference: the 95% interval, {ends[0]}, holds both)"
+    return f" (no clear difference: the 95% intervals, {' and '.join(ends)}, overlap)"
 
 
 def ties(best: FigureRow, others: Sequence[FigureRow]) -> list[FigureRow]:

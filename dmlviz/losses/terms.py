@@ -15,7 +15,7 @@ Numbers = Mapping[str, Tensor | float]
 class Terms(NamedTuple):
     """Values of any shape, the mask (broadcastable; None: all) of those that count, and their reduction.
 
-    A `smooth` term never reaches 0 exactly; it counts as active while it is above 0.01, when about 1 % of its pull
+    A `smooth` term never reaches 0 exactly; it counts as active while it is above 0.01, when about 1% of its pull
     is left. Other terms are active when they are not 0.
 
     `numbers` fills the formula of a term (`LossSpec.term`); it is called only when a batch is shown.

@@ -45,7 +45,7 @@ class DistanceMeans:
 def scores(points: np.ndarray, classes: int = 1) -> dict[str, float]:
     """Return effective rank, mean norm and the collapse flag (1 or 0) of finite points.
 
-    Collapsed means: the points' spread about their center is at most 1 % of their root mean square norm; or three
+    Collapsed means: the points' spread about their center is at most 1% of their root mean square norm; or three
     classes or more lie on one line although there are more dimensions.
 
     Args:

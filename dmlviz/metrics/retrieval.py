@@ -154,10 +154,10 @@ def scores(
 
     `cmc_at_k` equals `recall_at_k`, as metric learning defines it: the share of queries with a hit among the first k.
 
-    Recall@1 % is recall@k with k = 1 % of the images searched, rounded up.
+    Recall@1% is recall@k with k = 1% of the images searched, rounded up.
 
     Reference:
-        Musgrave, Belongie, Lim 2020 (R-precision and MAP@R); Vo and Hays 2016 (recall@1 %).
+        Musgrave, Belongie, Lim 2020 (R-precision and MAP@R); Vo and Hays 2016 (recall@1%).
     """
     first = ranking.first_hit
     result = {"precision_at_1": mean(first == 1)}

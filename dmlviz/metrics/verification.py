@@ -1,4 +1,4 @@
-"""Pair verification metrics: ROC AUC, equal error rate, FPR at 95 % recall, ten-fold accuracy; and of an open set."""
+"""Pair verification metrics: ROC AUC, equal error rate, FPR at 95% recall, ten-fold accuracy; and of an open set."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ def pair_distances(
 
 
 def verify_pairs(distances: np.ndarray, same: np.ndarray, seed: int = 0) -> dict[str, float]:
-    """Compute ROC AUC, equal error rate, FPR at 95 % recall and ten-fold accuracy.
+    """Compute ROC AUC, equal error rate, FPR at 95% recall and ten-fold accuracy.
 
     Args:
         distances: Distance of each pair.

@@ -21,7 +21,7 @@ from dmlviz.ops.stopping import stop_check
 
 ChunkVisitor = Callable[[slice, np.ndarray], None]
 # Measured: up to 10,000 columns such a chunk stays in the cache. With 17 rows of 60,000 a product packs its columns too
-# often: 21 GFLOP/s a core, not 38, at d = 64, and 26, not 41, at 784; a ranking took 16 to 25 % longer.
+# often: 21 GFLOP/s a core, not 38, at d = 64, and 26, not 41, at 784; a ranking took 16 to 25% longer.
 _CHUNK_ROWS, _MAX_CHUNK_ENTRIES = 64, 1 << 22
 _MAX_DIFFERENCES = 1 << 15  # numbers in memory at a time
 _NEAR = 2.0**-24  # of the squared norms: below this, even float64 leaves too few digits of |a|² − 2ab + |b|²

@@ -55,7 +55,7 @@ _WANTED_RECALL = 0.995  # of the rows that choose the regions; with less, maps o
 
 
 def nearest_others(points: np.ndarray, k: int, go_on: Callable[[], None]) -> NeighborTable:
-    """Return the k nearest others of each point (n × d, finite): 99 % of them or so from 15,000 points on.
+    """Return the k nearest others of each point (n × d, finite): 99% of them or so from 15,000 points on.
 
     Args:
         points: Points, for which Euclidean distance is the metric: see `prepare`.

@@ -1,4 +1,4 @@
-"""Logarithm and power of single precision for compiled loops, off by less than 0.01 %.
+"""Logarithm and power of single precision for compiled loops, off by less than 0.01%.
 
 Loops with these are computed for many numbers at a time; with the library's they are not.
 """

@@ -158,7 +158,7 @@ def projection_quality(
 def map_ranks(coordinates: np.ndarray, item: int, neighbors: np.ndarray) -> np.ndarray:
     """Return which neighbors of an item are near it on the map, too.
 
-    Near means: among the nearest 1 % of all points, or the nearest 2 k if that is more.
+    Near means: among the nearest 1% of all points, or the nearest 2 k if that is more.
 
     Args:
         coordinates: Positions, n × dims.

@@ -37,7 +37,7 @@ class FFTRepulsion:
 
     Args:
         dims: 2 or 3.
-        spacing: Grid spacing. The repulsion is 4 % off at 0.5, 0.6 % at 0.3. Small maps get a narrower spacing, maps
+        spacing: Grid spacing. The repulsion is 4% off at 0.5, 0.6% at 0.3. Small maps get a narrower spacing, maps
             too large for the grid a wider one.
 
     Reference:

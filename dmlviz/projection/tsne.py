@@ -148,7 +148,7 @@ def attracting(affinities: csr_matrix, attraction: float) -> csr_matrix:
 
 
 def initial_layout(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
-    """Return the points' PCA scaled to a standard deviation of 1e-4, with 1 % noise, so that equal points separate."""
+    """Return the points' PCA scaled to a standard deviation of 1e-4, with 1% noise, so that equal points separate."""
     flat = LinearProjection.joint_pca([points], range(1, dims + 1)).project(points)
     size = float(flat[:, 0].std())
     noise = np.random.default_rng(seed).standard_normal(flat.shape)

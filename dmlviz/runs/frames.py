@@ -85,7 +85,7 @@ class Frame:
 def without_far(coordinates: np.ndarray) -> np.ndarray:
     """Return the finite points (n × dims, float64) without the few that are so far away that the others would coincide.
 
-    They are at most 1 % of the points, or one, and FAR times as far from the median as all others.
+    They are at most 1% of the points, or one, and FAR times as far from the median as all others.
     """
     finite: np.ndarray = coordinates[np.isfinite(coordinates).all(axis=1)].astype(np.float64)
     few = max(1, len(finite) // 100)

@@ -29,7 +29,7 @@ from dmlviz.storage.arrays import read_arrays
 from dmlviz.storage.file_cache import stamp
 from dmlviz.storage.files import atomic_write
 
-MAX_CALIBRATED = 10_000  # images: with 2,000, another 4 to 6 % than the 5 % that are wanted are not sure
+MAX_CALIBRATED = 10_000  # images: with 2,000, another 4 to 6% than the 5% that are wanted are not sure
 MAX_LIVE = 500  # while a net trains, which is not to wait for it
 MAX_KNOWN = 20_000  # training images: with half as many, one letter in a hundred more passes
 KEPT = "judge.npz"  # beside the files of the run: no part of it, so that archives lack it

@@ -50,7 +50,7 @@ class PackedCalibration(TypedDict):
 
     `distances` are those of the calibration images, ascending. Beyond the share `limit` of them an image is not sure,
     beyond `unlike` unlike anything; with fewer than `needed` neighbors that agree it is not sure, and `disagreement`
-    says why, for one of them, two, …. `promise` says how often sure answers are right; empty for 99 %.
+    says why, for one of them, two, …. `promise` says how often sure answers are right; empty for 99%.
     """
 
     distances: list[float]
@@ -277,5 +277,5 @@ def _at_least(right: np.ndarray, of: np.ndarray) -> np.ndarray:
 
 
 def _percent(share: float) -> str:
-    """Write a share as whole percent, rounded down: 100 % is all."""
-    return f"{int(100 * share + 1e-9)} %"
+    """Write a share as whole percent, rounded down: 100% is all."""
+    return f"{int(100 * share + 1e-9)}%"

@@ -34,7 +34,7 @@ class Threshold:
 
     Attributes:
         value: Two images at most this far apart, by the distance of their space, are called the same.
-        interval: 95 % of the thresholds that other classes would have given: a bootstrap over the classes.
+        interval: 95% of the thresholds that other classes would have given: a bootstrap over the classes.
         pairs: Pairs of different classes that it rests on.
         false_accept_rate: The share of them that it calls the same.
         false_reject_rate: The share of pairs of one class that it calls different.
@@ -79,7 +79,7 @@ def threshold(run: Run, false_accept_rate: float = RATE, root: Path | None = Non
         `threshold(Runs(folder).find("latest"), 0.001).value`
     """
     if not 0 < false_accept_rate < 1:
-        raise UserError(f"A false-accept rate lies between 0 and 1, as .01 for 1 %; got {false_accept_rate:g}.")
+        raise UserError(f"A false-accept rate lies between 0 and 1, as .01 for 1%; got {false_accept_rate:g}.")
     return threshold_of(*validation_embeddings(run, root), false_accept_rate)
 
 
@@ -170,7 +170,7 @@ def judged(confidence: Confidence, distance: float, limit: Threshold | None) -> 
         "level": "unlike",
         "title": "Unknown",
         "sentence": f"The nearest neighbor is {distance:.3g} away, farther than the threshold of {limit.value:.3g} "
-        f"({100 * limit.rate:.3g} % false accepts).",
+        f"({100 * limit.rate:.3g}% false accepts).",
     }
 
 
@@ -178,7 +178,7 @@ _THRESHOLD: TypeAdapter[Threshold] = TypeAdapter(Threshold)
 
 
 def _interval(distances: np.ndarray, a: np.ndarray, b: np.ndarray, rate: float) -> tuple[float, float]:
-    """Return the 95 % interval of the threshold over draws of classes; distances of pairs of classes, ascending."""
+    """Return the 95% interval of the threshold over draws of classes; distances of pairs of classes, ascending."""
     rng, classes = np.random.default_rng(0), np.unique(np.concatenate([a, b]))
     a, b = np.searchsorted(classes, a), np.searchsorted(classes, b)
     values = []

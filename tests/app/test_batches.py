@@ -159,7 +159,7 @@ def test_a_threshold_is_kept_and_answers_rest_on_it_until_it_is_taken_back(
     assert client.get(address).json() is None
     answer = client.post(address, json={"rate": 0.01}).json()
     assert answer["value"] == (place and pytest.approx(place))
-    assert "1 % false accepts" in answer["sentence"]
+    assert "1% false accepts" in answer["sentence"]
     assert client.get(address).json() == answer
     assert kept_threshold(run) == found
     assert judged(sure, 0.5, kept_threshold(run)) == sure

@@ -298,7 +298,7 @@ def test_a_loss_beats_itself_by_tricks_once_it_is_guessed_about(here):
     test.toggle(key="lab.tricks.four_nets").set_value(True)
     gain = claim(results, CONTRASTIVE, {"untuned", "four_nets"}).gain
     assert gain > 10
-    assert f"“Contrastive is {gain:.0f} % better than the contrastive loss.”" in words(run(test))
+    assert f"“Contrastive is {gain:.0f}% better than the contrastive loss.”" in words(run(test))
     assert test.toggle(key="lab.tricks.best_step").disabled
 
 
@@ -310,7 +310,7 @@ def test_episodes_follow_each_other_and_the_interval_shrinks(here):
     test.button(key="lab.episodes.more.50").click()
     kept = read_arrays(ready_made("few-shot").path / "trials" / "prototypical_60-seed_0" / EMBEDDED)
     mean, low, _ = t_interval(episode_accuracies(kept["embeddings"], kept["labels"], 5, 1, 5, 52).tolist())
-    assert f"All 52 so far: **{mean:.1%}**, 95 % t-interval over the episodes {low:.1%}" in words(run(test))
+    assert f"All 52 so far: **{mean:.1%}**, 95% t-interval over the episodes {low:.1%}" in words(run(test))
 
 
 def test_a_larger_gallery_is_harder(here):

@@ -282,4 +282,4 @@ def test_rows_of_a_table_are_mixed_in_its_columns_and_placed_by_the_mean_of_thei
     run = import_embeddings(Runs(here.runs.folder, tmp_path / "none"), import_path(file), "t")
     status, answer = lies("3:3,10:1", run=run.id)
     assert (status, answer["picture"], answer["by_net"]) == (200, None, False)
-    assert answer["values"] == [["price", "2.375"], ["shop", "south (75 %)"]]
+    assert answer["values"] == [["price", "2.375"], ["shop", "south (75%)"]]

@@ -91,7 +91,7 @@ def main() -> None:
             for users, seed in ((1, 2), (10, 3), (USERS, 4)):
                 query = TRAINING.format(dataset=dataset, seed=seed)
                 times, megabytes, share = asyncio.run(crowd(url, pid, users, query))
-                told = f"{len(times)} reruns, {megabytes:.2f} MB a person, {100 * share:.0f} % of a core"
+                told = f"{len(times)} reruns, {megabytes:.2f} MB a person, {100 * share:.0f}% of a core"
                 print(f"{users:2d} people beside a training      {percentiles(times)}   {told}")
     print(f"\nload of this machine after: {os.getloadavg()[0]:.1f}")
 

@@ -1,8 +1,8 @@
 """Does a mixture of the nearest images land where one clicked? Prints the shares of clicks by data set and map.
 
-Clicks are places within the outline of the map (at most a 20th of its width from a point, none within 1 % of it, which
+Clicks are places within the outline of the map (at most a 20th of its width from a point, none within 1% of it, which
 would pin the point). The five nearest test images count by the inverse of their distance, as on the page; the net
-embeds their mixture, and the map places it. Back is who lands within 5 % of the map's width from the click.
+embeds their mixture, and the map places it. Back is who lands within 5% of the map's width from the click.
 """
 
 import argparse

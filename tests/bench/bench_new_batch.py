@@ -49,7 +49,7 @@ def main():
             labels,
         )
         batches["Fashion-MNIST"] = data.load("fashion_mnist").test.images, None
-        print("batch | images | own side | p | first to drift | Holm p <= .05 | far, of 1 % usual | s | s of processor")
+        print("batch | images | own side | p | first to drift | Holm p <= .05 | far, of 1% usual | s | s of processor")
         for name, (images, ids) in batches.items():
             names = () if ids is None else [str(one) for one in ids]
             began, worked = time.perf_counter(), time.process_time()

@@ -172,7 +172,7 @@ def following(page: Page, url: str, dataset: str, folder: Path) -> None:
             moved, kept = course(run, method)
             print(
                 f"{method:5s} first frame {first:6.0f} ms (500), {pace:4.1f} frames/s (5), training "
-                f"{100 * (took / alone - 1):+4.0f} % (10), moved {moved:.3f} (.1), kept {kept:.2f} of 10 (4.5)",
+                f"{100 * (took / alone - 1):+4.0f}% (10), moved {moved:.3f} (.1), kept {kept:.2f} of 10 (4.5)",
                 flush=True,
             )
 

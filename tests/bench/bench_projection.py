@@ -137,7 +137,7 @@ def order(points: np.ndarray, places: np.ndarray) -> dict[str, float]:
 
 
 def bench_quality(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:
-    """Our compiled loops against our torch loops, means over seeds: divergence and faithfulness within 1 %."""
+    """Our compiled loops against our torch loops, means over seeds: divergence and faithfulness within 1%."""
     from sklearn.datasets import load_digits
 
     from dmlviz.config import ProjectionConfig
@@ -170,7 +170,7 @@ def bench_quality(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: 
             worst = max(
                 ours[key] / value - 1 if key == "KL" else 1 - ours[key] / value for key, value in theirs.items()
             )
-            asked(worst <= 0.01, f"within 1 %: {worst:.1%} worse")
+            asked(worst <= 0.01, f"within 1%: {worst:.1%} worse")
 
 
 def bench_fresh(points: np.ndarray, labels: np.ndarray, folder: Path, rounds: int) -> None:

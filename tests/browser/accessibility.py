@@ -47,14 +47,14 @@ def color_violations(page: Page, themes: tuple[str, ...] = ("dark", "light"), pa
 
 
 def accessibility_violations(page: Page, part: str = "html") -> list[str]:
-    """What axe-core finds in a part: colors in either theme, all else in one, also at 200 %; a sentence each."""
+    """What axe-core finds in a part: colors in either theme, all else in one, also at 200%; a sentence each."""
     sentences = color_violations(page, part=part)
     sentences += page.evaluate(LOOK, [False, part])
     size = page.viewport_size
     page.set_viewport_size({name: length // 2 for name, length in size.items()})  # as a browser's zoom does
     page.wait_for_timeout(500)
-    sentences += [f"at 200 %: {sentence}" for sentence in page.evaluate(LOOK, [False, part])]
+    sentences += [f"at 200%: {sentence}" for sentence in page.evaluate(LOOK, [False, part])]
     if wide := page.evaluate(WIDE):
-        sentences.append(f"at 200 %: these scroll sideways: {wide}")
+        sentences.append(f"at 200%: these scroll sideways: {wide}")
     page.set_viewport_size(size)
     return sentences

@@ -85,9 +85,9 @@ def test_a_batch_plays_in_slow_motion_and_its_threshold_is_dragged(person, digit
     expect(distances.locator(".sentence")).to_contain_text("Double-click")
     assert float(distances.get_attribute("data-accepted") or "nan") < accepted
 
-    distances.get_by_role("button", name="10 %", exact=True).click()
+    distances.get_by_role("button", name="10%", exact=True).click()
     expect(distances.get_by_role("status")).to_contain_text("validation images, where", timeout=SLOW)
-    distances.get_by_role("button", name="10 %", exact=True).click()
+    distances.get_by_role("button", name="10%", exact=True).click()
     expect(distances.get_by_role("status")).to_have_text("")
 
 

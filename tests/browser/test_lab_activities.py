@@ -47,7 +47,7 @@ def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
     expect(view).to_have_attribute("data-accepted", "16")  # all are nearer than that
     expect(view.locator("figure.wrong")).to_have_count(8)  # and half of them are of two identities
     roc.click(position={"x": 0.1 * size["width"], "y": 0.84 * size["height"]})
-    expect(view.locator(".reading")).to_contain_text(" 0.0 % of those of two accepted")
+    expect(view.locator(".reading")).to_contain_text(" 0.0% of those of two accepted")
     expect(view.locator("td")).to_have_count(33)  # ten folds and their mean
     page.get_by_role("button", name="Ten other pairs").click()
     expect(page.get_by_text("Pair 1 of 10")).to_be_visible()

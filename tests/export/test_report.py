@@ -60,7 +60,7 @@ def test_scores_and_thresholds_are_those_of_the_run(text, kept):
     other = kept.labels[:, None] != kept.labels
     same = ~other & ~np.eye(len(other), dtype=bool)
     for rate in RATES[:2]:
-        value, _, lost, tested, lost_in_test = cells(text, f"{100 * rate:g} %")
+        value, _, lost, tested, lost_in_test = cells(text, f"{100 * rate:g}%")
         found = threshold(kept.run, rate)
         assert value == pytest.approx(found.value, rel=1e-2)
         assert lost == pytest.approx(100 * found.false_reject_rate, abs=0.01)
@@ -121,15 +121,13 @@ def test_embeddings_without_a_net_say_where_their_thresholds_come_from(imported)
 
 @pytest.mark.parametrize("labels", [["a"] * 20, [""] * 20, [f"{i}" for i in range(20)]])
 def test_what_has_no_two_classes_or_no_pair_is_refused(imported, labels):
-    with pytest.raises(
-        UserError, match=r"^A report needs two rows of one class, .* has (20|0) rows of (1|20|0) class"
-    ):
+    with pytest.raises(UserError, match=r"^A report needs two rows of one class, .* has (20|0) rows of (1|20|0) class"):
         report(imported(labels))
 
 
 def test_few_pairs_say_what_they_cannot_tell(imported):
     text = report(imported(["a", "a", "b", "b", "", ""]))
-    assert "No threshold for 10 %, 1 %, 0.1 % false accepts" in text
+    assert "No threshold for 10%, 1%, 0.1% false accepts" in text
     assert "2 classes are too few" in text
     assert "2 rows without a label are left out" in text
     assert "None could be found" in text
@@ -138,7 +136,7 @@ def test_few_pairs_say_what_they_cannot_tell(imported):
 def test_distances_that_are_all_equal_are_drawn(imported):
     text = report(imported(["a", "a", "b", "b"] * 5, points=np.zeros((20, 3), np.float32)))
     assert "nan" not in text.split("<h2>All settings")[0].lower().replace("nance", "")
-    assert "No threshold for 10 %" in text
+    assert "No threshold for 10%" in text
 
 
 @pytest.mark.slow

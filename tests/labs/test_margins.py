@@ -71,14 +71,14 @@ def test_rows_are_means_over_seeds_and_come_from_any_part():
 
 
 def test_the_answer_claims_no_difference_that_the_seeds_do_not_show():
-    assert "within 92° and 52° (no clear difference: the 95 % intervals, 42° to 142° and 2° to 102°, overlap)" in (
+    assert "within 92° and 52° (no clear difference: the 95% intervals, 42° to 142° and 2° to 102°, overlap)" in (
         LABS["margins"].guess.answer(made_up("full", spread=20))
     )
     assert "(one training each: the difference may be chance)" in LABS["margins"].guess.answer(made_up("quick"))
 
 
 def test_no_interval_of_an_angle_goes_below_0():
-    rows = [row for row in LABS["margins"].rows(made_up("full", spread=40)) if row.series.startswith("90 %")]
+    rows = [row for row in LABS["margins"].rows(made_up("full", spread=40)) if row.series.startswith("90%")]
     assert min(row.low for row in rows) == 0
     assert all(row.low <= row.y <= row.high <= 180 for row in rows)
 

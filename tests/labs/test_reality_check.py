@@ -166,7 +166,7 @@ def test_gains_compare_with_the_baseline_after_each_trick():
     assert against_triplet["Contrastive 2006"] == pytest.approx(100 * (0.5015 / 0.6015 - 1))
     assert against_triplet["ArcFace 2019"] == pytest.approx(0)
     assert [row.x for row in rows(results) if row.figure == "tricks" and row.series == "Triplet"] == list(TRICKS)
-    assert f"{100 * level:+.0f} %" in LABS["reality-check"].guess.answer(results)
+    assert f"{100 * level:+.0f}%" in LABS["reality-check"].guess.answer(results)
 
 
 def test_a_claim_compares_what_the_tricks_made_of_both_losses():
@@ -344,9 +344,9 @@ def test_the_page_has_every_loss_and_the_figures_are_valid(script, tmp_path):
     # Mean of seeds 1 and 2 with the half width of the t-interval: 12.706 · 0.25 = 3.2 percent.
     assert "| SupCon | 2020 | 72.8 ± 3.2 |" in page
     assert "| 71.8 to 73.8 |" in page  # two classes: every resample lies between them
-    assert "Highest separated MAP@R: SupCon with 72.8 %. No other loss is tied with it." in page
+    assert "Highest separated MAP@R: SupCon with 72.8%. No other loss is tied with it." in page
     assert "SupCon has the highest validation score and is tied with no other" in page
-    assert "in place 22 of 22 with 30.8 %" in page
+    assert "in place 22 of 22 with 30.8%" in page
     assert "(random)" in page
     # Of Margin, fifth: the mean of seeds 1 to 3 after a further search.
     assert "Contrastive, Margin and Ranked list were searched more than once" in page

@@ -33,7 +33,7 @@ from dmlviz.storage.disk_space import disk_full
 from dmlviz.workers import questions
 
 CONFIG = TrainConfig(dataset="digits", net="mlp", steps=40, num_snapshots=2)
-NAMES = ("smiley", "<b>bold</b>", "../../etc", "a/b:c?", "50 %", "..", "名前", "é " + "x" * 58)
+NAMES = ("smiley", "<b>bold</b>", "../../etc", "a/b:c?", "50%", "..", "名前", "é " + "x" * 58)
 NAMES += ("Thumbs.db", "__MACOSX", ".hidden", "lost+found", "a.")
 
 

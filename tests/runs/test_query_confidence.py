@@ -109,7 +109,7 @@ def test_so_many_neighbors_must_agree_that_99_of_100_are_right(usual):
     found = usual.describe(signals([3, 3, 3], [7, 8, 5]), CLASSES)
     assert [one["level"] for one in found] == ["unsure", "sure", "unsure"]
     assert found[0]["title"] == "Perhaps cat"
-    assert "of the validation images with as few or fewer, 50 % were right" in found[0]["sentence"]
+    assert "of the validation images with as few or fewer, 50% were right" in found[0]["sentence"]
     assert "5 of 10 neighbors agree: all validation images have more" in found[2]["sentence"]
     assert (found[1]["title"], found[1]["sentence"]) == ("Surely cat", "")
 
@@ -117,7 +117,7 @@ def test_so_many_neighbors_must_agree_that_99_of_100_are_right(usual):
 def test_where_neighbors_disagree_often_no_further_image_is_unsure_for_its_distance(usual):
     levels = np.array(usual.levels(usual.signals))
     agreeing = usual.signals.agreeing >= 8
-    assert (levels[agreeing] != "sure").sum() == 9  # 50 disagree, more than 4 %; 1 % may be unlike
+    assert (levels[agreeing] != "sure").sum() == 9  # 50 disagree, more than 4%; 1% may be unlike
 
 
 def test_nothing_is_sure_if_the_net_is_often_wrong():
@@ -125,8 +125,8 @@ def test_nothing_is_sure_if_the_net_is_often_wrong():
     often_wrong = calibration(known, np.arange(1000) % 10 > 0)
     assert "sure" not in often_wrong.levels(known)
     (found,) = often_wrong.describe(signals([3]), CLASSES)
-    assert "Farther" not in found["sentence"]  # than 0 %
-    assert "of such validation images only 90 % were right" in found["sentence"]
+    assert "Farther" not in found["sentence"]  # than 0%
+    assert "of such validation images only 90% were right" in found["sentence"]
 
 
 def often_right(seed, n):
@@ -144,10 +144,10 @@ def test_where_99_of_100_are_reached_nowhere_the_sure_ones_are_right_as_often_as
         sure = np.array([one["level"] == "sure" for one in answers])
         assert found.level in (0.95, 0.9)
         assert sure.mean() >= 0.3
-        promise = f"Right in {found.level:.0%} of such cases: 99 % is reached by no rule here.".replace("%", " %", 1)
+        promise = f"Right in {found.level:.0%} of such cases: 99% is reached by no rule here."
         assert {one["sentence"] for one in answers if one["level"] == "sure"} == {promise}
         kept.append(right[sure].mean() >= found.level)
-    assert sum(kept) >= 38  # 95 %
+    assert sum(kept) >= 38  # 95%
 
 
 @pytest.mark.slow
@@ -227,7 +227,7 @@ def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
     without_twins = Judge(mnist_run, items=kept)
     signals = without_twins.signals(test.images[asked], mnist_run.embeddings[asked])
     sure = np.array(without_twins.calibration.levels(signals)) == "sure"
-    assert np.mean(~sure) <= 0.06  # 5 %, and a standard error and a half of these 1,000
+    assert np.mean(~sure) <= 0.06  # 5%, and a standard error and a half of these 1,000
     assert np.mean(signals.label[sure] == test.labels[asked][sure]) >= 0.99
 
 

@@ -15,7 +15,7 @@ from dmlviz.runs.run import Run
 from dmlviz_app.answers.protocol import ImagePair, PairSpace
 from dmlviz_app.answers.sprites import ImageTiles
 
-MOST = 2_500  # pairs of each kind on which the thresholds rest: 40 ms of pixels, and a share known to .5 %
+MOST = 2_500  # pairs of each kind on which the thresholds rest: 40 ms of pixels, and a share known to .5%
 DIMENSIONS = 4
 PIXELS, EMBEDDING = "raw pixels", "embedding"
 

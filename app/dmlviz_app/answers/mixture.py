@@ -75,7 +75,7 @@ def _mean(column: Column, numbers: np.ndarray, shares: np.ndarray) -> str:
     numbers, shares = numbers[known], shares[known] / shares[known].sum()
     if column.kind == "category":
         of_each = np.bincount(numbers.astype(int), shares)
-        return f"{column.values[of_each.argmax()].removesuffix(' 00:00:00.000000')} ({100 * of_each.max():.0f} %)"
+        return f"{column.values[of_each.argmax()].removesuffix(' 00:00:00.000000')} ({100 * of_each.max():.0f}%)"
     mean = float(numbers @ shares)
     return f"{mean:.4g}" if column.start is None else f"{column.date_of(mean):%Y-%m-%d}"
 

@@ -188,9 +188,9 @@ def _threshold_answer(run: Run, found: Threshold, is_kept: bool) -> ThresholdAns
     also = f" or 1 − cosine of {places[0]:.3g}" if measure == "cosine" and places else ""  # as in the histogram
     kind = "hyperbolic" if run.config.ball else "Euclidean"
     sentence = (
-        f"{100 * found.rate:.3g} % false accepts: the same up to a {kind} distance of {value:.3g}{also} "
+        f"{100 * found.rate:.3g}% false accepts: the same up to a {kind} distance of {value:.3g}{also} "
         f"({low:.3g} to {high:.3g} with other classes), found on {found.pairs:,} pairs of {found.basis}, where "
-        f"{100 * found.false_reject_rate:.1f} % of the same-class pairs are rejected."
+        f"{100 * found.false_reject_rate:.1f}% of the same-class pairs are rejected."
         f"{' It ' * bool(found.doubt)}{found.doubt}"
     )
     use = "Answers to queries rest on it." if is_kept else "It is not kept: a guest keeps one with runs of their own."

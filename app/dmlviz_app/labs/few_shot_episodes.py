@@ -89,7 +89,7 @@ def _in_words(accuracies: np.ndarray) -> str:
         return f"{this} One episode has no interval."
     mean, low, high = t_interval(accuracies.tolist())
     return (
-        f"{this} All {len(accuracies)} so far: **{mean:.1%}**, 95 % t-interval over the episodes {low:.1%} to "
+        f"{this} All {len(accuracies)} so far: **{mean:.1%}**, 95% t-interval over the episodes {low:.1%} to "
         f"{min(high, 1):.1%}."
     )
 

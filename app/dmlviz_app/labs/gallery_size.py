@@ -38,7 +38,7 @@ def _scores(results: list[TrialResult]) -> None:
         name=rows[0].figure,
         title=f"{size} identities",
         caption=f"{2 * size:,} queries of camera 0 among the {6 * size:,} pictures of {size} identities on the other "
-        "cameras. Several seeds (n): the mean with a 95 % t-interval.",
+        "cameras. Several seeds (n): the mean with a 95% t-interval.",
         kind="bar",
         x_title="loss",
         y_title="score",

@@ -95,4 +95,4 @@ def _claim(results: list[TrialResult], contestant: Contestant, tricks: set[Trick
 def _in_words(gain: float) -> str:
     if abs(gain) < 0.5:
         return "is as good as"
-    return f"is {abs(gain):.0f} % {'better' if gain > 0 else 'worse'} than"
+    return f"is {abs(gain):.0f}% {'better' if gain > 0 else 'worse'} than"

@@ -23,7 +23,7 @@ def measure(trial: Trial, context: TrialContext) -> Mapping[str, Any]:
     """Train a net on the training classes, or take raw pixels; answer episodes of the test classes.
 
     Returns:
-        `tasks`: mean and half width of the 95 % interval by task; `ways` and `shots`: mean accuracies at each of
+        `tasks`: mean and half width of the 95% interval by task; `ways` and `shots`: mean accuracies at each of
         `TEST_WAYS` (1 shot) and `SHOTS` (5 ways); `growth`: mean and half width after each of `GROWTH` episodes of the
         first task; `validation`: 5-way 1-shot accuracy on the validation classes; `images`.
     """
@@ -69,7 +69,7 @@ def _accuracies(embeddings: np.ndarray, labels: np.ndarray, ways: int, shots: in
 
 
 def _interval(values: np.ndarray) -> list[float]:
-    """Return the mean and half the width of its 95 % t-interval over the episodes."""
+    """Return the mean and half the width of its 95% t-interval over the episodes."""
     from scipy import stats
 
     half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))

@@ -59,7 +59,7 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
         rows += seed_rows("open_set", title, FALSE_ALARMS, group, lambda result: result.values["identified"])
         growth = having("growth", group)
         rows += seed_rows("growth", title, ENROLLED, growth, lambda result: result.values["growth"]["at_one_percent"])
-        for name, words in (("closed_accuracy", "all known"), ("at_one_percent", "1 % false alarms")):
+        for name, words in (("closed_accuracy", "all known"), ("at_one_percent", "1% false alarms")):
             for rule, rule_words in RULES.items() if growth else ():
                 values = [result.values[name][rule] for result in growth]
                 rows.append(mean_row("rules", f"{words}, {rule_words}", title, values))

@@ -66,7 +66,7 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     for kind, title in LOSS_TITLES.items():
         own = [result for result in trials if _kind(result) == kind]
         for figure, values in (
-            ("angles", {"median_angle": "half of the images", "wide_angle": "90 % of the images"}),
+            ("angles", {"median_angle": "half of the images", "wide_angle": "90% of the images"}),
             ("gap", {"smallest_gap": "smallest gap"}),
             ("scores", dict(SCORES)),
         ):
@@ -130,7 +130,7 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 def _answer(results: Sequence[TrialResult]) -> str:
     rows = {(row.figure, row.series.split(",")[0], row.x): row for row in reversed(LAB.rows(results))}
-    keys = ("angles", "half of the images"), ("angles", "90 % of the images"), ("gap", "smallest gap")
+    keys = ("angles", "half of the images"), ("angles", "90% of the images"), ("gap", "smallest gap")
     margin_rows = [rows.get((*key, margin)) for key in keys for margin in (min(MARGINS), 0.2)]
     present = [row for row in margin_rows if row is not None]
     if len(present) < len(margin_rows):
@@ -138,7 +138,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
     half, wide, gap = ((a, b, caveat(a, b, "{:.0f}°")) for a, b in zip(present[::2], present[1::2], strict=True))
     words = (
         f"Without a margin half of the images lie within {half[0].y:.0f}° of the template of their class, with m = 0.2 "
-        f"within {half[1].y:.0f}°{half[2]}; 90 % of them within {wide[0].y:.0f}° and {wide[1].y:.0f}°{wide[2]}. The "
+        f"within {half[1].y:.0f}°{half[2]}; 90% of them within {wide[0].y:.0f}° and {wide[1].y:.0f}°{wide[2]}. The "
         f"templates have little room to move: the smallest gap between two is {gap[0].y:.0f}° before and "
         f"{gap[1].y:.0f}° after{gap[2]}, of at most {EVEN_GAP:.0f}°."
     )

@@ -137,7 +137,7 @@ def _answer(results: Sequence[TrialResult]) -> str:
     text = ", ".join(f"{row.x} {row.y / 100:.1%}" for row in order)
     unclear = [f"{one.x} and {other.x}" for one, other in pairwise(order) if compare(one, other) == "unclear"]
     return (
-        f"False positives at 95 % recall, on scenes of another kind where there is one, the best net first: {text}. "
+        f"False positives at 95% recall, on scenes of another kind where there is one, the best net first: {text}. "
         + (f"No clear difference between {', '.join(unclear)}. " if unclear else "")
         + "A net that sees both patches at once can compare them from its first layer on; the price is that every pair "
         "is computed anew."

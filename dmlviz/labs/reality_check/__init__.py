@@ -14,7 +14,7 @@ SOURCE = "Musgrave, Belongie, Lim: A metric learning reality check, ECCV 2020, T
 
 
 def _literature() -> tuple[PrintedRow, ...]:
-    """Return the MAP@R of the paper's three tables (separated, %), with 95 % intervals, and its gains by year."""
+    """Return the MAP@R of the paper's three tables (separated, %), with 95% intervals, and its gains by year."""
     printed = []
     with open(LITERATURE, newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
@@ -51,9 +51,9 @@ def _answer(results: Sequence[TrialResult]) -> str:
     ahead = sum(steps[0] > 0 for steps in gain_by_loss.values())
     return (
         f"On the level field {ahead} of {len(gain_by_loss)} losses have a higher mean than the contrastive loss of "
-        f"2006; {winner} is {level:+.0f} %. An imitation of an unfair comparison (the contrastive loss untuned, "
+        f"2006; {winner} is {level:+.0f}%. An imitation of an unfair comparison (the contrastive loss untuned, "
         "without its miner and with 8 dimensions, against the best test step of the new loss) makes that "
-        f"{claim:+.0f} %. "
+        f"{claim:+.0f}%. "
         "Tuning and protocol make more difference than the formula."
     )
 

@@ -312,7 +312,7 @@ def draw_claim(title: str, paper: Claim, fair: Claim, dark: bool = False) -> go.
         textposition="inside",
         insidetextanchor="start",
         name="in the paper",
-        hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
+        hovertemplate="%{y}: %{x:.1f}%<extra></extra>",
         showlegend=False,
     )
     outlines = go.Bar(
@@ -322,7 +322,7 @@ def draw_claim(title: str, paper: Claim, fair: Claim, dark: bool = False) -> go.
         width=0.72,
         marker={"color": "rgba(0,0,0,0)", "line": {"color": [MUTED[theme], ACCENT[theme]], "width": 2}},
         name="on the level field",
-        hovertemplate="on the level field: %{x:.1f} %<extra></extra>",
+        hovertemplate="on the level field: %{x:.1f}%<extra></extra>",
         showlegend=False,
     )
     about = (

@@ -60,7 +60,7 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
     pairs = []
     for tile, alike, right in zip(clicks["clicked"], clicks["alike"], clicks["right"], strict=True):
         sheet = alike.reshape(7, 7, *tile.shape).swapaxes(1, 2).reshape(7 * tile.shape[0], -1)
-        caption = f"a tile and the 49 most alike; {100 * right:.0f} % of the first {COUNT} are of its class"
+        caption = f"a tile and the 49 most alike; {100 * right:.0f}% of the first {COUNT} are of its class"
         pairs.append(PicturePair(images=(np.ascontiguousarray(tile), sheet), caption=caption))
     return pairs
 

@@ -46,8 +46,8 @@ VARIANTS = {
     "match, 256 dimensions": Variant("match", True, "last", dimensions=256),
     "match, MLP": Variant("match", True, "last", net="mlp"),
     "both, MLP": Variant("both", True, "last", net="mlp"),
-    "contrastive, 20 % of its class": Variant("contrastive", True, "last", same_class=0.2),
-    "contrastive, 80 % of its class": Variant("contrastive", True, "last", same_class=0.8),
+    "contrastive, 20% of its class": Variant("contrastive", True, "last", same_class=0.2),
+    "contrastive, 80% of its class": Variant("contrastive", True, "last", same_class=0.8),
     "turned sketches": Variant("match", True, "last", turn=90),
     "turned sketches, and by how much": Variant("match and turn", True, "last", turn=90),
 }
@@ -86,7 +86,7 @@ def _rows(results: Sequence[TrialResult]) -> list[FigureRow]:
     for variant in VARIANTS:
         own = [result for result in trials if result.trial.settings["variant"] == variant]
         rows += mean_rows("recall", variant, [(k, value) for result in own for k, value in result.values["recall"]])
-        for score, words in (("recall_at_1_percent", "the partner, R@1 %"), ("class_at_1", "a garment of its class")):
+        for score, words in (("recall_at_1_percent", "the partner, R@1%"), ("class_at_1", "a garment of its class")):
             rows += mean_rows("partner_or_class", words, [(variant, result.values[score]) for result in own])
         turns = [(variant, result.values.get("turn_error")) for result in own]
         rows += mean_rows("turn", "by a second head", turns)
@@ -118,14 +118,14 @@ def _pictures(results: Sequence[TrialResult], figure: str, series: str, x: float
 
 
 def _answer(results: Sequence[TrialResult]) -> str:
-    rows = {str(row.x): row for row in LAB.rows(results) if row.series == "the partner, R@1 %"}
+    rows = {str(row.x): row for row in LAB.rows(results) if row.series == "the partner, R@1%"}
     if not {"class", MAP_OF} <= rows.keys():
         return "Too many trainings failed to tell."
     towers = {name.removeprefix("match, "): row for name, row in rows.items() if name in TOWERS}
     shares = ", ".join(f"{name} {row.y:.3f}" for name, row in towers.items())
     best = max(towers, key=lambda name: towers[name].y)
     tied = [name for name, row in towers.items() if row in ties(towers[best], [*towers.values()])]
-    words = f"R@1 % by the weights that the towers share: {shares}. "
+    words = f"R@1% by the weights that the towers share: {shares}. "
     if tied:
         words += f"{best[0].upper()}{best[1:]} has no clear difference to {' and '.join(tied)}. "
     words += f"A net that learned the classes only reaches {rows['class'].y:.3f}"

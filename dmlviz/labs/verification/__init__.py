@@ -13,7 +13,7 @@ SCORES = {
     "accuracy_10_fold": "Ten-fold accuracy",
     "roc_auc": "AUC",
     "eer": "Equal error rate",
-    "fpr_at_95_recall": "FPR at 95 % recall",
+    "fpr_at_95_recall": "FPR at 95% recall",
     "recall_at_fpr_001": "Recall at FPR 0.001",
 }
 
@@ -23,7 +23,7 @@ COMPARED = (
 )
 QUICK = ("pixels", "softmax", "batch_hard", "nt_xent")
 MEASURING_SECONDS = 6.0  # processor seconds of one trial after its training
-ERRORS = {"eer": "equal error rate", "fpr_at_95_recall": "false positives at 95 % recall"}
+ERRORS = {"eer": "equal error rate", "fpr_at_95_recall": "false positives at 95% recall"}
 
 
 def _plan(size: Size, dataset: str, results: Sequence[TrialResult]) -> list[Trial]:

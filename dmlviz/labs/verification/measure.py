@@ -115,7 +115,7 @@ def _scores(false_positives: np.ndarray, recall: np.ndarray) -> dict[str, float]
 def _bootstrap(
     distances: np.ndarray, pairs: FoldPairs, labels: np.ndarray
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the lower and upper ends of the scores' 95 % intervals."""
+    """Return the lower and upper ends of the scores' 95% intervals."""
     order = np.argsort(distances, kind="stable")
     draws = FoldPairs(pairs.first[order], pairs.second[order], pairs.same[order], pairs.fold[order])
     rng = np.random.default_rng(0)

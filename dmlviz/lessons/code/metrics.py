@@ -182,7 +182,7 @@ def eer(d, same):
 def fpr_at_95_recall(d, same):
     t = np.sort(d[same])
     recall = np.arange(1, len(t) + 1) / len(t)
-    threshold = t[recall >= 0.95][0]  # accepts 95 % of the pairs of one class
+    threshold = t[recall >= 0.95][0]  # accepts 95% of the pairs of one class
     return (d[~same] <= threshold).mean()
 
 

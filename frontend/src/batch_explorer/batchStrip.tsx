@@ -66,7 +66,7 @@ export default panel<Source>(style, ({ host, ...source }) => {
       <p>
         Batch of step <strong>{grouped(batch.step)}</strong>
         {moment !== null && batch.step < moment && ", the last recorded one"}
-        {Number.isFinite(batch.active) && ` · active terms ${Math.round(100 * batch.active)} %`}
+        {Number.isFinite(batch.active) && ` · active terms ${Math.round(100 * batch.active)}%`}
       </p>
       <TermDetail {...{ batch, index, ...colors }} />
       {batch.rows.length > 0 && <p class="pull">{pullOf(batch, index)}</p>}

@@ -225,7 +225,7 @@ export function DistanceHistogram({ open, noun, theme: _, has_net, ...source }: 
                 setOwn(null);
                 keep(kept?.rate === rate ? null : rate);
               }}
-              children={`${Number((100 * rate).toPrecision(2))} %`}
+              children={`${Number((100 * rate).toPrecision(2))}%`}
             />
           ))}
         </p>

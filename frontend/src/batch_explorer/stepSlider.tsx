@@ -37,7 +37,7 @@ export function StepSlider({ step, steps, shares, points, total, choose }: Props
     <div class="active">
       <p>
         Batch of step <strong>{step === null ? "–" : grouped(step)}</strong> · active terms{" "}
-        <strong>{Number.isFinite(now) ? `${Math.round(100 * now)} %` : "–"}</strong>
+        <strong>{Number.isFinite(now) ? `${Math.round(100 * now)}%` : "–"}</strong>
       </p>
       <svg
         ref={chart}

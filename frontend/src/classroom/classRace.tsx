@@ -42,7 +42,7 @@ export function ClassRace({ url, named, dark }: { url: string; named: boolean; d
   const leaders = order.filter((i) => place[i] === 1);
   const notes = [
     racers.length
-      ? `P@1 on ${on}. Runs tie where 95 % intervals overlap; of each student the best run and what trains now.`
+      ? `P@1 on ${on}. Runs tie where 95% intervals overlap; of each student the best run and what trains now.`
       : "",
     others ? `${counted(others, "run")} on other images: not in the race.` : "",
     held ? `${counted(held, "run")} of the task: shown with its answer.` : "",

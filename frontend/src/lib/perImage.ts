@@ -59,13 +59,13 @@ export function fetchPerImage(run: string, begun: string | null, step: number | 
   return wait;
 }
 
-// The images in the lowest 5 %, without those that have the largest possible value.
+// The images in the lowest 5%, without those that have the largest possible value.
 function lowest(values: Float32Array, name: string): Failure {
   const sorted = Float32Array.from(values).sort();
   const limit = Math.min(sorted[Math.max(0, Math.ceil(WORST_FRACTION * sorted.length) - 1)] ?? 0, 1);
   return {
     fails: (i) => values[i] <= limit && values[i] < 1,
-    words: `The lowest 5 % by ${name}: up to ${limit.toFixed(3)}`,
+    words: `The lowest 5% by ${name}: up to ${limit.toFixed(3)}`,
   };
 }
 

@@ -3,9 +3,9 @@
 /** The ends of an interval. */
 export type Range = readonly [number, number];
 
-const Z = 1.96; // of 95 %
+const Z = 1.96; // of 95%
 
-/** The 95 % interval of a share of `n` (Wilson 1927). That of a mean of `n` values between 0 and 1 is no wider. */
+/** The 95% interval of a share of `n` (Wilson 1927). That of a mean of `n` values between 0 and 1 is no wider. */
 export function interval(share: number, n: number): Range {
   const weight = Z ** 2 / n;
   const center = (share + weight / 2) / (1 + weight);
@@ -28,4 +28,4 @@ export function leadersText(names: string[], all: number): string {
 
 /** The interval in words; "" where it has no width. */
 export const rangeText = ([low, high]: Range): string =>
-  low < high ? `95 % interval: ${low.toFixed(3)} to ${high.toFixed(3)}` : "";
+  low < high ? `95% interval: ${low.toFixed(3)} to ${high.toFixed(3)}` : "";

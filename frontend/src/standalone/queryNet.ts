@@ -33,7 +33,7 @@ export function confidenceOf(
   { distance, agreeing, name }: { distance: number; agreeing: number; name: string },
 ): Confidence {
   const strange = distances.filter((each) => each < distance).length / distances.length;
-  const share = strange >= 1 ? "all" : `${Math.floor(100 * strange + 1e-9)} % of the`;
+  const share = strange >= 1 ? "all" : `${Math.floor(100 * strange + 1e-9)}% of the`;
   const farther = `Farther from its neighbors than ${share} ${short}`;
   if (strange > unlike)
     return {

@@ -19,5 +19,5 @@ test("leaders are named, ties called ties, and many of them counted", () => {
   assert.equal(leadersText(["A", "B"], 3), "tie: A, B.");
   assert.equal(leadersText([..."ABCDE"], 6), "tie: 5 of 6 runs.");
   assert.equal(leadersText(["A"], 1), "", "alone nobody leads");
-  assert.equal(rangeText([0.9, 0.95]), "95 % interval: 0.900 to 0.950");
+  assert.equal(rangeText([0.9, 0.95]), "95% interval: 0.900 to 0.950");
 });

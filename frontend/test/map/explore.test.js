@@ -136,7 +136,7 @@ test("each score names the images that fail it", async () => {
   }
 });
 
-test("nobody fails a perfect score, not even the lowest 5 %", async () => {
+test("nobody fails a perfect score, not even the lowest 5%", async () => {
   const all = await read();
   all.averagePrecision.fill(1);
   assert.deepEqual(failingItems(all, "map_at_r").items, []);

@@ -19,7 +19,7 @@ test("the figures of a picture are those that were measured, and on how many ima
   );
   assert.deepEqual(qualityFigures(null), []);
   const [words, help] = qualityFigures({ ...kept, index_recall: 0.9782, index_measured: 1000 }).at(-1);
-  assert.equal(words, "drawn from neighbors of which 97.8 % are right, checked on 1,000");
+  assert.equal(words, "drawn from neighbors of which 97.8% are right, checked on 1,000");
   assert.match(help, /by an index/);
   assert.equal(measuredOn({ measured: 1000, n: 10000 }, "at step 60"), "on 1,000 of 10,000 test images, at step 60");
   assert.equal(measuredOn({ measured: 596, n: 596 }, ""), "on 596 test images");
@@ -43,7 +43,7 @@ test("a map begins with what may be read from it", () => {
 });
 
 test("the variance is told by component where one was chosen", () => {
-  assert.equal(varianceOf([0.231, 0.0412], [1, 3]), "component 1: 23 %, component 3: 4.1 % of the variance");
+  assert.equal(varianceOf([0.231, 0.0412], [1, 3]), "component 1: 23%, component 3: 4.1% of the variance");
   assert.equal(varianceOf(null, [1, 2]), "");
 });
 

@@ -155,12 +155,12 @@ test("exact neighbors and values have no accuracy", async () => {
   assert.deepEqual((await loadMeasured("/values-by-index", 2)).accuracy, { recall: 0.5, measured: 800 });
 });
 
-test("only if all are right is it 100 %", () => {
-  assert.equal(percentRight({ recall: 0.99999, measured: 1000 }), "99.9 %");
-  assert.equal(percentRight({ recall: 1, measured: 1000 }), "100 %");
+test("only if all are right is it 100%", () => {
+  assert.equal(percentRight({ recall: 0.99999, measured: 1000 }), "99.9%");
+  assert.equal(percentRight({ recall: 1, measured: 1000 }), "100%");
   assert.equal(
     accuracyWords({ recall: Math.fround(0.98), measured: 1000 }, "point"),
-    "Neighbors by an index: 98 % of the ten nearest are right, measured on 1,000 points.",
+    "Neighbors by an index: 98% of the ten nearest are right, measured on 1,000 points.",
   );
 });
 

@@ -137,9 +137,9 @@ test("the dimensions that make a distance are named with their shares, also wher
     ],
     of: 2,
   };
-  assert.equal(dimensionSentence(all), "Shares of their squared distance: dimension 2: 75 %, dimension 1: 25 %.");
-  assert.match(dimensionSentence({ ...all, dimensions: [[1, 0.75]] }), /the other: 25 %/);
-  assert.match(dimensionSentence({ ...all, of: 64 }), /the other 62: 0 %/);
+  assert.equal(dimensionSentence(all), "Shares of their squared distance: dimension 2: 75%, dimension 1: 25%.");
+  assert.match(dimensionSentence({ ...all, dimensions: [[1, 0.75]] }), /the other: 25%/);
+  assert.match(dimensionSentence({ ...all, of: 64 }), /the other 62: 0%/);
   assert.equal(dimensionSentence({ dimensions: [], of: 64 }), "");
 });
 

@@ -131,7 +131,7 @@ function AgreementTable({ cells, sides, noun }: AgreementProps) {
             onClick={() => select(name)}
           >
             <b>{grouped(cells[name].count)}</b>
-            <span class="share">{`${((100 * cells[name].count) / total).toFixed(1)} %`}</span>
+            <span class="share">{`${((100 * cells[name].count) / total).toFixed(1)}%`}</span>
           </button>
         </td>
       ))}

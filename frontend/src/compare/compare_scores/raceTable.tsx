@@ -87,7 +87,7 @@ export function RaceTable({ sides, noun, dark }: CompareProps & Nouns & { dark: 
       <p class="quiet" role="status">
         {column &&
           `By ${column.label} ${isLike ? leadersText(leaders, rows.length) : "none is called the best: the runs were measured on others."} `}
-        Bold: the best of a column and what ties with it: values whose 95 % intervals overlap, or of NMI and means over
+        Bold: the best of a column and what ties with it: values whose 95% intervals overlap, or of NMI and means over
         classes, which have none, alike to three digits. Each run is one training: another seed may give another order.
       </p>
     </section>

@@ -170,7 +170,7 @@ function MetricPlayground({ host }: Hosted<object>) {
                 <b>{title}</b>
                 {` q is nearer to group ${nearer} (${d1.toFixed(2)}, ${d2.toFixed(2)}). `}
                 <span class="matrix">{`A = [${a.toFixed(2)} ${b.toFixed(2)}; ${b.toFixed(2)} ${c.toFixed(2)}]. `}</span>
-                {`Nearest neighbor wrong: ${(100 * error).toFixed(0)} %.`}
+                {`Nearest neighbor wrong: ${(100 * error).toFixed(0)}%.`}
               </div>
             );
           })}

@@ -55,7 +55,7 @@ export function thresholdNear(histograms: Histograms, x: number, y: number, step
 const [WIDTH, HEIGHT] = [400, 250];
 const [LEFT, RIGHT, TOP, BOTTOM] = [40, 392, 12, 212];
 const STEPS = 200; // of the slider
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
 const endOf = ({ edges }: ThresholdNet) => edges[edges.length - 1];
 
 function Threshold({ nets, best, pairs, you }: ThresholdProps) {

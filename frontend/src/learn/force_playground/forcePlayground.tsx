@@ -233,7 +233,7 @@ class ForcePlayground {
   }
 
   private describe({ loss, active, longest }: Pulls): void {
-    const percent = `${Math.round(100 * active)} %`;
+    const percent = `${Math.round(100 * active)}%`;
     const share = active > 0.9995 ? "all" : active < 0.0005 ? "none" : percent;
     this.reading.replaceChildren(
       "Loss ",

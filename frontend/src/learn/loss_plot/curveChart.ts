@@ -113,7 +113,7 @@ function panel(
     });
   const across = (at: number, kind: string) =>
     svg("line", { class: kind, x1: EDGE.left, x2: width - EDGE.right, y1: y(at), y2: y(at) });
-  const cutNote = cut ? " (steepest 2 % cut off)" : "";
+  const cutNote = cut ? " (steepest 2% cut off)" : "";
   const title = key === "loss" ? "Loss" : `Slope: above 0 pulls, below 0 pushes${cutNote}`;
   const beside = [...near, ...far].filter(([at]) => x(at) < EDGE.left + NAME_WIDTH).map(([, value]) => y(value));
   const gaps = (at: number) => beside.map((height) => -Math.abs(height - at + 4));

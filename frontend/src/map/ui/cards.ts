@@ -9,7 +9,7 @@ import { grouped, percent } from "../../lib/format.ts";
 import type { Accuracy } from "../data/model.ts";
 
 /** The share that is right in percent; rounded down, so that 100 means all. */
-export const percentRight = ({ recall }: Accuracy): string => `${Math.floor(recall * 1000 + 1e-4) / 10} %`;
+export const percentRight = ({ recall }: Accuracy): string => `${Math.floor(recall * 1000 + 1e-4) / 10}%`;
 
 /** One sentence, for beside a scale. */
 export const accuracyWords = (accuracy: Accuracy, noun: string): string =>
@@ -132,7 +132,7 @@ export class HereCard {
       if (sprites) Object.assign(picture.style, tileStyle(sprites.layout, item, SIDE));
       const name = sprites ? null : h("span", "name", model.classes[model.labels[item]]);
       const title = `${model.noun} ${grouped(item)}, ${model.classes[model.labels[item]]}`;
-      return h("li", { title }, sprites ? picture : name, h("span", "share", `${Math.round(100 * share)} %`));
+      return h("li", { title }, sprites ? picture : name, h("span", "share", `${Math.round(100 * share)}%`));
     });
     const canvas = h("canvas", "picture");
     if (answer?.picture) paintBytes(canvas, answer.picture);

@@ -52,7 +52,7 @@ export function measuredOn({ measured, n }: Faithfulness, when: string, noun = "
 export function varianceOf(explained: number[] | null | undefined, axes?: number[]): string {
   if (!explained?.length) return "";
   const shares = explained.map(
-    (share, i) => (axes ? `component ${axes[i]}: ` : "") + `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`,
+    (share, i) => (axes ? `component ${axes[i]}: ` : "") + `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`,
   );
   return `${shares.join(axes ? ", " : " + ")} of the variance`;
 }

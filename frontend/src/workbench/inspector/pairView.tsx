@@ -163,7 +163,7 @@ function PartsMap({ side, map }: { side: number; map: string }) {
 /** The dimensions that make most of the squared distance. */
 export function dimensionSentence({ dimensions, of }: Pick<ImagePair, "dimensions" | "of">): string {
   if (!dimensions.length) return "";
-  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+  const percent = (share: number) => `${(100 * share).toFixed(0)}%`;
   const parts = dimensions.map(([dimension, share]) => `dimension ${dimension + 1}: ${percent(share)}`);
   const rest = 1 - dimensions.reduce((sum, [, share]) => sum + share, 0);
   const others = of - dimensions.length;
@@ -186,7 +186,7 @@ const Table = ({ spaces, same, pairs, given, curved, ...distance }: ImagePair & 
         <tr data-space={space.name}>
           <th>{space.name}</th>
           <td>{space.distance.toPrecision(3)}</td>
-          <td title={`This threshold gets ${(100 * space.accuracy).toFixed(1)} % of the pairs right`}>
+          <td title={`This threshold gets ${(100 * space.accuracy).toFixed(1)}% of the pairs right`}>
             {space.threshold.toPrecision(3)}
           </td>
           <td class={space.says_same === same ? "right" : "wrong"}>{verdict(space, same)}</td>

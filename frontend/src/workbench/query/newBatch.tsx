@@ -149,7 +149,7 @@ function Result({ content: { said, classes, far, places } }: { content: NewBatch
                 <th scope="col">Class</th>
                 <th scope="col">New</th>
                 <th scope="col">Map</th>
-                <th scope="col" title="Nearest neighbors of one's own side; 50 % for one cloud">
+                <th scope="col" title="Nearest neighbors of one's own side; 50% for one cloud">
                   Own side
                 </th>
                 <th scope="col" title="By Holm, for all classes at once">
