@@ -56,6 +56,7 @@ _EXAMPLES: Mapping[Of, str] = {
     "pairs": "y * d ** 2 + (1 - y) * relu(1 - d) ** 2",
     "triplets": "relu(d_ap - d_an + 0.2)",
 }
+_SIGNS = str.maketrans("−·×", "-**")  # as papers print them
 _RULE = "A formula has numbers, names, functions and the signs + - * / **"
 _TRIALS = ((0.5, 1.5, 0.0), (0.5, 1.5, 1.0), (1.5, 0.5, 0.0), (1.5, 0.5, 1.0))  # positive, negative, one class or two
 
@@ -148,7 +149,7 @@ def read_formula(text: str, of: Of) -> Formula:
     if len(text) > LONGEST:
         raise UserError(f"A formula has at most {LONGEST} characters; got {len(text)}.")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(text.strip().translate(_SIGNS), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise UserError(f"{text!r} is no formula: write it as in {_EXAMPLES[of]}.") from None
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}

@@ -74,7 +74,7 @@ class ImportedDataset:
         for texts in (self.report["notes"], self.report["warnings"]):
             texts[:] = [plain_name(self.declared.said(text)) for text in texts]
         for one in self.report["left_out"]:
-            one["names"][:] = map(plain_name, one["names"])
+            one["reason"], one["names"][:] = self.declared.said(one["reason"]), map(plain_name, one["names"])
 
     @property
     def report_lines(self) -> list[str]:

@@ -279,17 +279,17 @@ def _enough_to_train_on(labels: np.ndarray, test: np.ndarray, pictures: PictureR
     counts = np.bincount(labels[~test], minlength=labels.max() + 1)
     few: np.ndarray = ~test & (counts[labels] < MIN_TRAINING)
     for row in np.flatnonzero(few):
-        reason = f"its class has fewer than {MIN_TRAINING} pictures to train on"
+        reason = f"its class has fewer than {MIN_TRAINING} images to train on"
         pictures.left_out.add(reason, f"row {pictures.rows[row] + 1}")
     large_enough = int(np.count_nonzero(counts >= MIN_TRAINING))
     if large_enough < 2:
         raise UserError(
-            f"A data set has 2 classes or more with {MIN_TRAINING} training pictures or more; got {large_enough} among "
-            f"{len(counts):,} classes: add pictures, or choose another column as label."
+            f"A data set has 2 classes or more with {MIN_TRAINING} training images or more; got {large_enough} among "
+            f"{len(counts):,} classes: add images, or choose another column as label."
         )
     if not test.any():
         raise UserError(
-            f"Testing needs pictures, too; no class has more than {MIN_TRAINING}: add pictures or a column split."
+            f"Testing needs images, too; no class has more than {MIN_TRAINING}: add images or a column split."
         )
     enough: np.ndarray = ~few
     return enough

@@ -44,6 +44,11 @@ def import_points(
     import pyarrow
 
     read = validate_vectors(name, columns_of_vectors(table, name, choice=choice))
+    if not read.labeled:
+        raise UserError(
+            f"Points are trained on with their classes; {name} has no column called label: add one, choose one with "
+            "--label, or show the vectors without training."
+        )
     points = read.embeddings.astype(np.float64)
     if points.shape[1] != 2:
         raise UserError(
@@ -66,11 +71,12 @@ def import_points(
         "label": [names[i] for i in read.labels],
     }
     roles = FoundColumns((), "label", "picture", tuple(columns))
-    if not read.labeled:
-        roles = replace(roles, label=None)
-    pictured = pyarrow.table(columns | given)
-    made = import_picture_table(pictured, roles, None, title=title, name=name, side=SIDE, notes=[*notes, *read.notes])
+    pictured, said = pyarrow.table(columns | given), [*notes, *read.notes]
+    try:
+        made = import_picture_table(pictured, roles, None, title=title, name=name, side=SIDE, notes=said)
+    except UserError as error:
+        raise UserError(str(error).replace("image", "point")) from None
     summary = made.declared.summary.replace(" gray pictures ", " points ").replace(f", {SIDE} × {SIDE}", "")
     declared = replace(made.declared, summary=summary, framing=Framing(box=SIDE, point=True), mean=0.0)
-    of_points = [note for note in made.report["notes"] if not note.startswith("All pictures are")]
-    return replace(made, declared=declared, report={**made.report, "notes": of_points})
+    said = [note for note in made.report["notes"] if not note.startswith("All pictures are")]
+    return replace(made, declared=declared, report={**made.report, "notes": said})

@@ -190,13 +190,9 @@ class Trainer:
         seen = batch
         if self.neck is not None and self.neck.entered is not None:
             seen = batch.before_neck(self.neck.entered)
-        compared = batch
-        if self.memory is not None:
-            beside = self.memory.beside(seen.embeddings, labels, indices)
-            if self.neck is None:
-                compared = beside
-            else:
-                batch.entered = beside
+        compared = seen if self.memory is None else self.memory.beside(seen.embeddings, labels, indices)
+        if batch.entered is not None:
+            batch.entered, compared = compared, batch
         mined = compared.entered or compared
         tuples = self.miner.mine(mined) if self.miner is not None else self._sampled(batch.labels)
         loss = self.loss.compute(compared, tuples)

@@ -28,6 +28,10 @@ TREES = st.recursive(
 )
 
 
+def test_signs_may_be_those_of_print():
+    assert read_formula("y·d × 2 − 1", "pairs").text == "y * d * 2 - 1"
+
+
 @settings(max_examples=200, deadline=None)
 @given(TREES)
 def test_a_formula_means_what_python_would_make_of_it(text):

@@ -79,11 +79,16 @@ def test_points_beyond_the_square_are_scaled_into_it_and_the_report_says_so():
     assert any("scaled to the square" in line for line in made.report_lines)
 
 
+def test_points_that_are_refused_are_called_points():
+    with pytest.raises(UserError, match=r"2 training points or more; .* add points"):
+        import_points(table(scattered()[0], ["a"] * 40), "t.csv", title="T", choice=Choice())
+
+
 def test_what_is_no_point_or_has_no_class_is_refused():
     points, labels = scattered()
     with pytest.raises(UserError, match="A point of the plane has two numbers"):
         import_points(table(points, labels, z=points[:, 0]), "t.csv", title="T", choice=Choice(("x", "y", "z")))
-    with pytest.raises(UserError, match="no column called label"):
+    with pytest.raises(UserError, match=r"Points are .* no column called label"):
         import_points(table(points), "t.csv", title="T", choice=Choice())
 
 

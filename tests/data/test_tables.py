@@ -256,7 +256,7 @@ def test_rows_are_numbered_as_in_the_file_and_classes_too_small_to_train_on_are_
     assert isinstance(imported, ImportedDataset)
     assert imported.declared.classes == ("a", "b")
     assert [entry["names"] for entry in imported.report["left_out"]] == [["row 1"], ["row 11"]]
-    with pytest.raises(UserError, match="got 1 among 9 classes: add pictures"):
+    with pytest.raises(UserError, match="got 1 among 9 classes: add images"):
         import_path(write(tmp_path, {"image": image, "label": list("xaabcdefghi")}))
     with pytest.raises(UserError, match="column split has 'x' in row 3"):
         import_path(write(tmp_path, {"image": image, "label": list("aaaabbbbbbb"), "split": ["test"] * 2 + ["x"] * 9}))
