@@ -514,6 +514,11 @@ RULES = (
     ),
     Rule(lambda s: s.corrections, gives_way=("corrections",), to=("dataset",)),  # of the other images
     Rule(
+        lambda s: _most(s, "images_per_class") < 2 > s.views and (s.sampler_spec.tuple_kind or _compares(s, True)),
+        "{loss} compares two images of a class; imbalance = {imbalance:g} leaves the smallest of {dataset_spec.title} "
+        "with 1: use less imbalance, or another sampler.",
+    ),
+    Rule(
         lambda s: _is_over(s, "images_per_class") and s.sampler_spec.by_class,
         lambda s: (
             f"A batch has K = {s.images_per_class} images of a class; the smallest class of {s.dataset_spec.title} has "
@@ -525,11 +530,6 @@ RULES = (
         lambda s: (
             f"A batch has {s.batch_size} images; to train on {s.dataset_spec.title} has {_use_less(s, 'batch_size')}"
         ),
-    ),
-    Rule(
-        lambda s: s.sampler_spec.tuple_kind and _most(s, "images_per_class") < 2,
-        "{sampler} draws two images of a class; imbalance = {imbalance:g} leaves the smallest of {dataset_spec.title} "
-        "with 1: use less imbalance, or another sampler.",
     ),
     Rule(lambda s: _is_over(s, "images_per_class"), gives_way=("images_per_class",), to=("dataset", "sampler")),
     Rule(lambda s: _is_over(s, "batch_size"), gives_way=("batch_size",), to=("dataset", "sampler")),
