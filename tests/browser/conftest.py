@@ -34,7 +34,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--process-per-site",  # what a tab has compiled is there for the next one: two thirds of its load
+    "--process-per-site",  # what a tab has compiled is there for the next one: half of its load
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",

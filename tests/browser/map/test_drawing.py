@@ -7,7 +7,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.browser
 
 
-def test_a_finished_run_stands_on_its_last_frame_and_updates_from_python_neither_remount_nor_move_it(open_map):
+def test_a_finished_run_stands_still_through_updates_from_python_and_without_labels_it_has_no_errors(open_map):
     page = open_map("?n=3000&autoplay=1", motion=False)  # who wants stillness sees nothing play
     page.shows(state="finished", step=600, points=3000, frame=50, playing="false", renderer="webgl2")
     assert page.said("rerun") == []
@@ -28,6 +28,14 @@ def test_a_finished_run_stands_on_its_last_frame_and_updates_from_python_neither
     page.evaluate("update({ query: null })")
     page.rests()
     assert page.evaluate("map().marker.at(1)") is None
+
+    # Points without labels have no errors and no centers to be colored by.
+    error = page.locator(".color-by option[value=error]")
+    assert not error.is_disabled()
+    own = "{ dataset: 'own', classes: ['no label'], labels: Array(3000).fill(0), labels_url: undefined }"
+    page.evaluate(f"update({own}); store.set({{ color: 'error' }})")
+    until(lambda: error.is_disabled() and "there are no labels" in error.get_attribute("title"))
+    assert page.tells("color") == "class"
 
     # A cleanup removes the map only when its place has left the page.
     page.evaluate("cleanups.at(-1)(); update()")  # as Streamlit does with a call that a newer one has overtaken
@@ -189,13 +197,3 @@ def test_no_sentence_covers_a_point_of_a_narrow_map(open_map):
     places = [page.place(item) for item in range(0, 3000, 10)]
     boxes = [page.locator(part).bounding_box() for part in (".notices", ".alarm")]
     assert not [y for _, y in places for box in boxes if box["y"] < y < box["y"] + box["height"]]
-
-
-def test_points_without_labels_have_no_errors_and_no_centers_to_be_colored_by(open_map):
-    page = open_map("?n=3000&autoplay=1", motion=False)
-    error = page.locator(".color-by option[value=error]")
-    assert not error.is_disabled()
-    own = "{ dataset: 'own', classes: ['no label'], labels: Array(3000).fill(0), labels_url: undefined }"
-    page.evaluate(f"update({own}); store.set({{ color: 'error' }})")
-    until(lambda: error.is_disabled() and "there are no labels" in error.get_attribute("title"))
-    assert page.tells("color") == "class"
