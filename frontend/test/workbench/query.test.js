@@ -12,7 +12,7 @@ import {
   pointOf,
   withCorner,
 } from "../../src/workbench/query/frameGeometry.ts";
-import { DrawingQuestion } from "../../src/workbench/query/questions.ts";
+import { DrawingQuestion, PictureQuestion } from "../../src/workbench/query/questions.ts";
 import { SIDE, encodeDrawing, rasterize } from "../../src/workbench/query_pad/queryPad.tsx";
 
 const at = (ink, x, y) => ink[Math.floor(y * SIDE) * SIDE + Math.floor(x * SIDE)];
@@ -169,4 +169,12 @@ test("what a finished run cannot answer yet, or answers without the map that is 
   question.send({ url: "http://server/query?", view: "tsne", live: false }, { side: 1, ink: "" });
   for (let turn = 0; turn < 12; turn++) await wait();
   assert.ok(asked - until <= 6, "not for ever");
+});
+
+test("the picture before is not kept under the next one's name", async (t) => {
+  const question = Object.assign(new PictureQuestion(), { picture: { small: "before" }, answer: {} });
+  t.mock.method(globalThis, "fetch", () => new Promise(() => {}));
+  assert.equal(question.keepable.question, "before");
+  void question.send({ url: "/query", view: "" }, new Blob(["x"]), "next.png");
+  assert.equal(question.keepable, null);
 });

@@ -111,7 +111,7 @@ abstract class AnsweredQuestion {
     this.again(source, false);
   }
 
-  /** What was asked, to be kept; null without an answer. */
+  /** What is asked about, to be kept; null without an answer, or while another picture is on its way. */
   abstract get keepable(): Keepable | null;
 
   /** Ask again, as the gallery has changed. */
@@ -208,7 +208,6 @@ export function wentOn(before: Answered | null, answer: Answered): Answered {
 
 export class DrawingQuestion extends AnsweredQuestion {
   private drawing: Drawing | null = null;
-  private answered: Drawing | null = null; // what the answer is about
 
   send(source: QuerySource, drawing: Drawing | null): void {
     this.drawing = drawing;
@@ -218,7 +217,7 @@ export class DrawingQuestion extends AnsweredQuestion {
   }
 
   get keepable(): Keepable | null {
-    return this.answer && this.answered && { question: { drawing: this.answered } };
+    return this.answer && this.drawing && { question: { drawing: this.drawing } };
   }
 
   protected again(source: QuerySource): void {
@@ -228,7 +227,6 @@ export class DrawingQuestion extends AnsweredQuestion {
   private put(source: QuerySource, drawing: Drawing): Promise<void> {
     return this.ask(source, { drawing }, {}, (answer, _picture, trouble = "") => {
       this.answer = answer;
-      this.answered = drawing;
       this.trouble = trouble;
     });
   }
@@ -277,8 +275,8 @@ export class PictureQuestion extends AnsweredQuestion {
   }
 
   get keepable(): Keepable | null {
-    const { answer, picture } = this;
-    return answer && picture && { question: picture.small, frame: picture.frame };
+    const { answer, picture, busy } = this;
+    return busy ? null : answer && picture && { question: picture.small, frame: picture.frame };
   }
 
   protected again(source: QuerySource, elsewhere: boolean): void {
