@@ -183,7 +183,9 @@ def of_file(run: Run, path: Path) -> Given:
         pictures = [*read_named(run, path)]
         found = [one for one in pictures if not one.refused]
         hints = [f"{one.path}: {hint}" for one in found for hint in one.hints]
-        failures = [f"{one.path}: {one.refused}" for one in pictures if one.refused]
+        is_array = path.name.endswith((".npy", ".npz", "-ubyte"))
+        array = " Import an array as a data set, and lay that over the map." * is_array
+        failures = [f"{one.path}: {one.refused}{array}" for one in pictures if one.refused]
         if not pictures:
             failures = [f"{path.name}: There is no picture in it."]
         return [one.image for one in found], [one.name for one in found], [one.path for one in found], hints, failures

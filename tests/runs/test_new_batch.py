@@ -138,12 +138,15 @@ def test_the_command_takes_folders_and_data_sets_and_says_what_it_cannot_read(ru
     (tmp_path / "new" / "<b>x").mkdir()
     (tmp_path / "new" / "<b>x" / "text.png").write_text("text")
     here = "--runs", folder
-    assert command("place", run.id, tmp_path / "new", tmp_path / "none.png", "--json", out, *here) == 1
+    np.save(tmp_path / "new.npy", images)
+    files = [tmp_path / name for name in ("new", "none.png", "new.npy")]
+    assert command("place", run.id, *files, "--json", out, *here) == 1
     said = capsys.readouterr()
     assert "60 new images over the 596 test images" in said.out
     assert "by very little" not in said.out
     assert "none.png: There is no such file, and no data set of this name." in said.err
     assert "text.png: A picture is a PNG" in said.err
+    assert "save it as one. Import an array as a data set, and lay that over the map." in said.err
     written = json.loads(out.read_text())
     assert len(written["images"]) == 60
     assert written["labels"] == "given"
