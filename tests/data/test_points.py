@@ -7,6 +7,7 @@ import pyarrow
 import pytest
 import torch
 
+from dmlviz.cleaning.search import clean
 from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.data.import_path import import_table
@@ -121,4 +122,5 @@ def test_each_snapshot_of_a_training_has_the_grid_where_the_map_has_its_net(tmp_
     assert all(np.shape(one["grid"]) == (289, 2) for one in [*snapshots, *replay])
     bent = run.linear_projection.project(embed(run, draw_dots(grid())))
     assert np.abs(np.array(replay[-1]["grid"]) - bent).max() < 0.01 * np.abs(bent).max()
+    assert not {"duplicate", "leak"} & {row.kind for row in clean(run).rows}, "a point is not the one beside it"
     assert TrainConfig(dataset="rings", loss="triplet").embedding_dim == 2
