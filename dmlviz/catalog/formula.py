@@ -70,10 +70,10 @@ class Formula:
     of: Of
 
     @cached_property
-    def names(self) -> frozenset[str]:
-        """The quantities that it looks at, of `QUANTITIES`."""
+    def names(self) -> tuple[str, ...]:
+        """The quantities that it looks at, in the order of `QUANTITIES`."""
         named = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
-        return frozenset(named & QUANTITIES[self.of].keys())
+        return tuple(name for name in QUANTITIES[self.of] if name in named)
 
     def value(
         self,
@@ -157,7 +157,7 @@ def read_formula(text: str, of: Of) -> Formula:
         if id(node) not in called:
             _check(node, of)
     formula = Formula(ast.unparse(tree), tree, of)
-    if not formula.names - {"y"}:
+    if {*formula.names} <= {"y"}:
         raise UserError(f"{text!r} is the same for all images: use a distance or a cosine, as in {_EXAMPLES[of]}.")
     _try(formula)
     return formula
@@ -199,7 +199,7 @@ def _try(formula: Formula) -> None:
         except (ArithmeticError, ValueError):
             finite = False
         if not finite:
-            at = ", ".join(f"{name} = {given[name]:g}" for name in QUANTITIES[formula.of] if name in formula.names)
+            at = ", ".join(f"{name} = {given[name]:g}" for name in formula.names)
             raise UserError(f"{brief(formula.text)} has no value at {at}: a loss has one at all distances.")
 
 

@@ -67,7 +67,7 @@ def _matrices(batch: LossBatch, formula: Formula, distance: str) -> Mapping[str,
 def _terms(formula: Formula, quantities: Mapping[str, Tensor], kept: Tensor | None, reduction: str) -> Terms:
     def numbers() -> Numbers:
         symbols = QUANTITIES[formula.of]
-        return {symbols[name]: quantities[name] for name in symbols if name in formula.names}
+        return {symbols[name]: quantities[name] for name in formula.names}
 
     return Terms(value(formula, quantities), kept, reduction, "relu" not in formula.text, numbers)
 

@@ -51,6 +51,7 @@ def test_a_formula_means_what_python_would_make_of_it(text):
     latex = formula.latex()
     assert latex.count("{") == latex.count("}")
     assert all(f"<{QUANTITIES['triplets'][name]}>" in latex for name in formula.names)
+    assert [*formula.names] == [name for name in at if name in formula.names]  # the same in every process
 
 
 @settings(max_examples=200, deadline=None)
