@@ -88,7 +88,9 @@ class DamagedFileError(UserError):
         if reason == READ_ONLY:
             super().__init__(f"{label} cannot be written: {reason}. Allow writing there, or copy it to another folder.")
         else:
-            super().__init__(f"{label} cannot be read: {reason}. {_remedy(run_id, self.file)}")
+            remedy = next(remedy for begin, remedy in _REMEDIES.items() if self.file.startswith(begin))
+            what = remedy if run_id else "Put back a copy of it, or make it again."
+            super().__init__(f"{label} cannot be read: {reason}. {what}")
 
 
 # What to do about a damaged file of a run, by how its path in the run begins.
@@ -101,12 +103,6 @@ _REMEDIES = {
     "columns.parquet": "Delete this file: only the columns are lost.",
     "": "What needs it is lost, the rest of the run is not: put back a copy of it, or make the run again.",
 }
-
-
-def _remedy(run_id: str, file: str) -> str:
-    if not run_id:
-        return "Put back a copy of it, or make it again."
-    return next(remedy for begin, remedy in _REMEDIES.items() if file.startswith(begin))
 
 
 def _split_run_path(path: Path) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
 from dmlviz.data.class_names import UNLABELED, short_names
-from dmlviz.data.embedding_file import LabeledEmbeddings, read_embeddings
+from dmlviz.data.embedding_file import read_embeddings
 from dmlviz.data.table_file import Choice
 from dmlviz.errors import UserError
 from dmlviz.metrics.classification import majority_vote
@@ -194,28 +193,17 @@ def of_file(run: Run, path: Path) -> Given:
     try:
         rows = read_embeddings(path, choice=Choice(vector=columns), least=1)
     except UserError as error:
-        bare = _without_names(path, columns)
-        if bare is None:
+        rows = read_embeddings(path, least=1)
+        if not columns or len(rows.vector) != len(columns) or rows.vector[0] != "f0":  # or it has names, of others
             raise UserError(_NO_CHOICE.sub("", str(error)) + of_map) from None
-        rows = bare
+        said = f"{path.name} has no row of names; its columns are taken in the order of the map: {', '.join(columns)}."
+        rows = replace(rows, notes=(said,))
     if (given := rows.embeddings.shape[1]) != (own := run.config.embedding_dim):
         raise UserError(f"The map of {run.title} is of {own}-d vectors; {path.name} holds {given}-d ones.")
     classes = ["" if name == UNLABELED else name for name in rows.classes]
     titles = [f"{path.name} row {number + 1}" for number in range(len(rows.labels))]
-    said = [_NO_CHOICE.sub("", note) for note in rows.notes]
-    return [*rows.embeddings], [classes[label] for label in rows.labels], titles, said, []
-
-
-def _without_names(path: Path, columns: tuple[str, ...]) -> LabeledEmbeddings | None:
-    """Return the rows of a table without a row of names that has as many columns of numbers; None for others."""
-    with suppress(UserError):
-        rows = read_embeddings(path, least=1)
-        if columns and len(rows.vector) == len(columns) and rows.vector[0] == "f0":
-            said = (
-                f"{path.name} has no row of names; its columns are taken in the order of the map: {', '.join(columns)}."
-            )
-            return replace(rows, notes=(said,))
-    return None
+    notes = [_NO_CHOICE.sub("", note) for note in rows.notes]
+    return [*rows.embeddings], [classes[label] for label in rows.labels], titles, notes, []
 
 
 def images_of(run: Run, dataset: str, root: Path | None = None) -> tuple[np.ndarray, list[str]]:

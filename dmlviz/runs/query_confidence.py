@@ -87,13 +87,8 @@ class NeighborSignals:
 
 
 def voting_neighbors(labels: np.ndarray) -> int:
-    """Return how many neighbors vote: as many as a class has images, in the median, and at most `NEIGHBORS`.
-
-    Args:
-        labels: Class IDs of the images that are searched.
-    """
-    counts = np.unique(labels, return_counts=True)[1]
-    return int(min(NEIGHBORS, np.median(counts)))
+    """Return how many neighbors vote among images of these classes: as many as a class has in the median, up to 10."""
+    return int(min(NEIGHBORS, np.median(np.unique(labels, return_counts=True)[1])))
 
 
 def vote(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
