@@ -279,6 +279,11 @@ def _say(
     merged = [name for name, paths in sources.items() if len(paths) > 1]
     if merged:
         found.notes.append(f"Folders of one name are one class: {listed(merged)}.")
+    around = {path[:-1] for paths in sources.values() for path in paths}
+    if len(around) > 1:
+        found.notes.append(
+            f"Folders around the classes do not count: {listed(path[-1] for path in sorted(around) if path)}."
+        )
     if deeper:
         found.warnings.append(
             f"Folders inside of the classes do not count: {listed(deeper)}. If they are the classes, choose another "

@@ -104,6 +104,7 @@ def test_folders_deeper_than_the_classes_are_said_and_can_be_chosen():
     chosen = check([(folder, folder[1], "") for folder, _, _ in rows], level=2)
     assert chosen.level == 2
     assert "Folders of one name are one class: cat." in chosen.notes
+    assert "Folders around the classes do not count: birds, mammals." in chosen.notes
     with pytest.raises(UserError, match="2 levels of folders; got level 3"):
         check(rows, level=3)
 
