@@ -1,1 +1,0 @@
-export { loss_plot as default } from "../dmlviz.workbench/page-0fca382c8cf9fcb2.js";

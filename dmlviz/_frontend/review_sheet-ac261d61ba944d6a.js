@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-0fca382c8cf9fcb2.js";

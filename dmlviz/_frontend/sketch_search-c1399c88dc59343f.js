@@ -1,1 +1,0 @@
-export { sketch_search as default } from "../dmlviz.workbench/page-0fca382c8cf9fcb2.js";
