@@ -50,6 +50,10 @@ IN_PAGE = """async ([name, text, side]) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   if (name === "prepare") return Array.from(site.prepareDrawing(bytes, side));
   const net = await site.loadNet();
+  if (name === "few") {
+    net.data.calibration.disagreement.length = 3; // of a run with three test images of a class
+    return net.answer(bytes, side).near.length;
+  }
   if (name === "parts") return net.parts([bytes.subarray(0, bytes.length / 2), bytes.subarray(bytes.length / 2)]).maps;
   return Array.from(net.embed(bytes));
 }"""
@@ -87,6 +91,8 @@ def test_a_drawing_is_prepared_and_embedded_in_the_page_as_by_python(site, page)
     shown = [np.frombuffer(b64decode(one), np.int8) for one in page.evaluate(IN_PAGE, ["parts", encoded(pair), 0])]
     np.testing.assert_allclose(np.reshape(shown, pair.shape), 127 * changes / np.abs(changes).max(), atol=0.6)
 
+    assert page.evaluate(IN_PAGE, ["few", encoded(drawing(0)), 56]) == 3
+    page.reload()
     box = page.locator(".query-pad canvas").bounding_box()
     assert page.locator(".query-pad .hint").bounding_box()["width"] > 0.9 * box["width"]  # not a word a line beside it
     drag(page.locator(".query-pad canvas"), *ONE)

@@ -100,10 +100,11 @@ export class QueryNet {
   }
 
   /** The answer to a drawing of side × side bytes of ink; null for an empty one. */
-  answer(ink: Uint8Array, side: number, k: number): Answer | null {
+  answer(ink: Uint8Array, side: number): Answer | null {
     const image = drawnImage(ink, side, this.data.framing);
     if (!image) return null;
     const embedding = this.embed(image);
+    const k = this.data.calibration.disagreement.length; // neighbors that it was calibrated on
     const near = nearestRows(this.rows, embedding, k, -1, this.data.curvature);
     return { image, side: this.data.framing.size, embedding, near, xy: this.project(embedding) };
   }

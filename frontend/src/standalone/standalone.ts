@@ -33,7 +33,6 @@ async function keptContents(page: Document): Promise<RunContents> {
 }
 
 const PAD_HINT = "Draw; this page embeds it and finds its neighbors.";
-const K = 10;
 
 const contents = await keptContents(document);
 const description = contents.query;
@@ -76,7 +75,7 @@ async function ask(drawing: Drawing | null): Promise<void> {
   if (drawing && description) {
     try {
       net ??= QueryNet.load(description);
-      answer = (await net).answer(decodeBase64(drawing.ink), drawing.side, K);
+      answer = (await net).answer(decodeBase64(drawing.ink), drawing.side);
       page.store.set({ pinned: null });
     } catch {
       net = null;

@@ -4,8 +4,10 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const QUALITY = 0.95; // of the JPEG
 
+export const isTouched = (): boolean => globalThis.matchMedia("(pointer: coarse)").matches;
+
 /** True if this page may open a camera, or the device's own camera hands over a file. */
-export const hasCamera = (): boolean => canStream() || globalThis.matchMedia("(pointer: coarse)").matches;
+export const hasCamera = (): boolean => canStream() || isTouched();
 
 const canStream = (): boolean =>
   globalThis.isSecureContext && typeof navigator.mediaDevices?.getUserMedia === "function";

@@ -9,7 +9,7 @@ import type { AskParts } from "../inspector/captions.ts";
 import { Pad } from "../query_pad/queryPad.tsx";
 import { gallery, GalleryList, isZip, KeepLine, Said, State } from "./gallery.tsx";
 import { newBatch, NewBatchView } from "./newBatch.tsx";
-import { Camera, FileLabel, hasCamera } from "./camera.tsx";
+import { Camera, FileLabel, hasCamera, isTouched } from "./camera.tsx";
 import { FrameEditor } from "./frameEditor.tsx";
 import { frameParameter } from "./frameGeometry.ts";
 import { Asker, bodyOf, DrawingQuestion, MAX_MB, PictureQuestion } from "./questions.ts";
@@ -343,7 +343,7 @@ const Chooser = ({ source, take, several }: Pick<TabProps, "source" | "take" | "
   <div class="chooser">
     <FileLabel class="zone" label="Choose a picture" accept={PICTURES} take={take!} several={several}>
       <strong>Choose a picture</strong>
-      <span>or drop it anywhere on the page, or paste it (Ctrl+V)</span>
+      {!isTouched() && <span>or drop it anywhere on the page, or paste it (Ctrl+V)</span>}
       <span class="quiet">{`A photograph or a drawing, up to ${MAX_MB} MB`}</span>
     </FileLabel>
     <p class="samples">
