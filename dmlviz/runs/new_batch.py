@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import load
 from dmlviz.data.class_names import UNLABELED, short_names
-from dmlviz.data.embedding_file import read_embeddings
+from dmlviz.data.embedding_file import LabeledEmbeddings, read_embeddings
 from dmlviz.data.table_file import Choice
 from dmlviz.errors import UserError
 from dmlviz.metrics.classification import majority_vote
@@ -193,17 +194,26 @@ def of_file(run: Run, path: Path) -> Given:
     try:
         rows = read_embeddings(path, choice=Choice(vector=columns), least=1)
     except UserError as error:
-        rows = read_embeddings(path, least=1)
-        if not columns or len(rows.vector) != len(columns) or rows.vector[0] != "f0":  # or it has names, of others
+        unnamed = _without_names(path, columns)
+        if unnamed is None:
             raise UserError(_NO_CHOICE.sub("", str(error)) + of_map) from None
-        said = f"{path.name} has no row of names; its columns are taken in the order of the map: {', '.join(columns)}."
-        rows = replace(rows, notes=(said,))
+        rows = unnamed
     if (given := rows.embeddings.shape[1]) != (own := run.config.embedding_dim):
         raise UserError(f"The map of {run.title} is of {own}-d vectors; {path.name} holds {given}-d ones.")
     classes = ["" if name == UNLABELED else name for name in rows.classes]
     titles = [f"{path.name} row {number + 1}" for number in range(len(rows.labels))]
     notes = [_NO_CHOICE.sub("", note) for note in rows.notes]
     return [*rows.embeddings], [classes[label] for label in rows.labels], titles, notes, []
+
+
+def _without_names(path: Path, columns: Sequence[str]) -> LabeledEmbeddings | None:
+    """Return a table of as many columns as a map has, and no names; None for another."""
+    with suppress(UserError):
+        rows = read_embeddings(path, least=1)
+        if columns and len(rows.vector) == len(columns) and rows.vector[0] == "f0":
+            taken = f"its columns are taken in the order of the map: {', '.join(columns)}."
+            return replace(rows, notes=(f"{path.name} has no row of names; {taken}",))
+    return None
 
 
 def images_of(run: Run, dataset: str, root: Path | None = None) -> tuple[np.ndarray, list[str]]:
