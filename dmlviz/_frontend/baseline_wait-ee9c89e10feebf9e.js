@@ -1,0 +1,1 @@
+export { baseline_wait as default } from "../dmlviz.workbench/page-1812d6ecb913274b.js";

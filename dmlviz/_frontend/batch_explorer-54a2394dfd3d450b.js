@@ -1,1 +1,0 @@
-export { batch_explorer as default } from "../dmlviz.workbench/page-e4d7b0f7271a6fc2.js";
