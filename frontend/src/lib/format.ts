@@ -12,7 +12,7 @@ export const grouped = (number: number): string => WHOLE.format(number);
 export const digits = (number: number, count = 3): string => Number(number.toPrecision(count)).toString();
 
 /** A share as percent: a decimal below ten. */
-export const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}\u00a0%`;
+export const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
 
 /** A difference of shares with its sign. */
 export const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;

@@ -1,1 +1,0 @@
-export { export as default } from "../dmlviz.workbench/page-1812d6ecb913274b.js";

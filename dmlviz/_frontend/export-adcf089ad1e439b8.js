@@ -1,0 +1,1 @@
+export { export as default } from "../dmlviz.workbench/page-dd44f037a4707fc6.js";

@@ -1,1 +1,0 @@
-export { glossary as default } from "../dmlviz.workbench/page-1812d6ecb913274b.js";

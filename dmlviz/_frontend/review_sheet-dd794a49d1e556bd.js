@@ -1,1 +1,0 @@
-export { review_sheet as default } from "../dmlviz.workbench/page-1812d6ecb913274b.js";
