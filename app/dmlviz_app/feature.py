@@ -50,7 +50,7 @@ class Page:
         script: What Streamlit runs.
         shared_only: Whether a server for one person does not link to it.
         bar: Renders a line on top of every page.
-        sidebar: Renders the sidebar of every page, given whether it is this one: before it, and after any other.
+        sidebar: Renders the sidebar of every page, after it, given whether it is this one.
         catalog: The catalog whose entries Learn lists and finds, as "module:name"; `ADDRESS?NOUN=ENTRY` shows one.
         slow_imports: Modules that take long to import: the server does it before anyone asks.
     """

@@ -43,14 +43,11 @@ with track_interrupted_rerun():
         if one.bar is not None:
             with error_boundary(f"The line of the page {one.title}"):
                 one.bar(services)
-    for address, one in declared.items():
-        if one.sidebar is not None and page is pages[address]:
-            one.sidebar(True)
     with error_boundary(f"The page {page.title}"):
         page.run()
     for address, one in declared.items():  # what is seen comes before what is only kept
-        if one.sidebar is not None and page is not pages[address]:
-            one.sidebar(False)
+        if one.sidebar is not None:
+            one.sidebar(page is pages[address])
 with error_boundary("The glossary"):
     mount("glossary", key="glossary", data=GlossaryProps())  # explains the words of any page
 RERUN.observe(time.perf_counter() - start)  # not reached where a newer run takes over

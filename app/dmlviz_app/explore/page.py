@@ -18,14 +18,7 @@ from dmlviz_app.workbench.progress_panel import progress_panel
 
 
 def page(context: PageContext, progress: TaskProgress | None) -> None:
-    """Render the task of a lesson, and the run, unless its map would give the answer away; what has no other place."""
-    head = st.container()
-    _parts(context, progress)
-    with head, error_boundary("The notes"):
-        context.ui.messages.show_rest()
-
-
-def _parts(context: PageContext, progress: TaskProgress | None) -> None:
+    """Render the task of a lesson, and the run, unless its map would give the answer away."""
     if progress is not None:
         with error_boundary("The task"):
             task.panel(context, progress)
@@ -69,8 +62,7 @@ def _run(context: PageContext, run_view: RunView, progress: TaskProgress | None)
                 part()
 
 
-explored = sidebar.last_explored()
+explored = sidebar.resolve()
 if explored is not None:
     explore.publish(explored[0].ui)  # before the map: the browser adds what is looked at to the address of this run
     page(*explored)
-    explore.publish(explored[0].ui)

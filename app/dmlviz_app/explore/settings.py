@@ -41,11 +41,11 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
     config = ui.config(services.datasets.default())
     with error_boundary("The new data set"):
         if only is None and backbone_dialog.take_finished(ui, services, config.dataset):
-            config = ui.config(services.datasets.default())
+            st.rerun()  # the page is drawn before, and names the data set
     if not services.datasets.may_train_on(config.dataset):
         ui.settings.pop("dataset", None)
         ui.messages.say("set.dataset", "You cannot train on this data set; choose another in Data.")
-        config = ui.config(services.datasets.default())
+        st.rerun()
     with error_boundary("Train"):
         if only is None:
             with st.container(key="next-training"):

@@ -21,21 +21,28 @@ from dmlviz_app.widgets.messages import escape_markdown
 from dmlviz_app.workbench import component_props
 from dmlviz_app.workbench.current_view import PageContext, RunView, page_context
 
-_CONTEXT_KEY = "explored"
+_EXPLORED = "explored"
+_HEAD = "explored.head"  # the container of sentences that found no other place
 _FORM = "card.form"  # the run beside which the settings are wanted all the same
 
 
-def last_explored() -> tuple[PageContext, TaskProgress | None] | None:
-    """Page context of Explore and progress of the active lesson task, as its sidebar resolved them in this rerun.
+def resolve() -> tuple[PageContext, TaskProgress | None] | None:
+    """Resolve the page context of Explore and the progress of the active lesson task, before the page is drawn.
 
-    None where that failed, which the page says.
+    Returns None where that failed, which the page says.
     """
-    context_and_progress: tuple[PageContext, TaskProgress | None] | None = st.session_state[_CONTEXT_KEY]
-    return context_and_progress
+    st.session_state[_EXPLORED] = None
+    st.session_state[_HEAD] = st.container()
+    with error_boundary("The shown run"):
+        context = page_context()
+        st.session_state[_EXPLORED] = context, task.active_lesson(context)
+    explore.saved_state().messages.begin()
+    explored: tuple[PageContext, TaskProgress | None] | None = st.session_state[_EXPLORED]
+    return explored
 
 
 def sidebar(is_explore: bool) -> None:
-    """Render it on Explore, or on another page."""
+    """Render it on Explore, after what `resolve` found, or on another page."""
     if is_explore:
         explore_sidebar()
     else:
@@ -43,21 +50,20 @@ def sidebar(is_explore: bool) -> None:
 
 
 def explore_sidebar() -> None:
-    """Render the sidebar of Explore."""
-    st.session_state[_CONTEXT_KEY] = None
-    with error_boundary("The shown run"):
-        context = page_context()
-        st.session_state[_CONTEXT_KEY] = context, task.active_lesson(context)
-    explored = last_explored()
-    explore.saved_state().messages.begin()
+    """Render the sidebar of Explore, then above the page what was said and found no place."""
+    explored: tuple[PageContext, TaskProgress | None] | None = st.session_state[_EXPLORED]
+    ui = explore.saved_state()
     with st.sidebar:
         with error_boundary("The sidebar"):
             if explored is None:
-                settings.settings(explore.saved_state(), session_services(), None)
+                settings.settings(ui, session_services(), None)
             else:
                 _content(*explored)
         with error_boundary("The account"):
             account.account(session_services())
+    explore.publish(ui)
+    with st.session_state[_HEAD], error_boundary("The notes"):
+        ui.messages.show_rest()
 
 
 def _content(context: PageContext, progress: TaskProgress | None) -> None:
