@@ -29,7 +29,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="FILE|DATASET…",
-            help="pictures, zips or folders of NAME/FILE, names of data sets; tables over a table",
+            help="pictures, arrays of them, zips or folders of NAME/FILE, data sets; tables over a table",
         ),
     ],
     view: Annotated[

@@ -70,7 +70,7 @@ def find(folder: Path, name: str) -> Path | None:
     return next((path for place in places for path in sorted(place.iterdir()) if is_meant(path)), None)
 
 
-def read(path: Path, dims: int) -> np.ndarray:
+def read(path: Path, dims: int, hint: str = HINT) -> np.ndarray:
     """Read a uint8 array with `dims` axes from a plain, .gz or .npz file; raise DataUnavailableError otherwise."""
     if path.suffix == ".npz":
         array = next(iter(read_arrays(path).values()), np.empty(0))
@@ -80,12 +80,12 @@ def read(path: Path, dims: int) -> np.ndarray:
     try:
         data = _bytes(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataUnavailableError(f"{path} is damaged or cut off ({error}). {HINT}") from None
+        raise DataUnavailableError(f"{path} is damaged or cut off ({error}). {hint}") from None
     except OSError as error:
         raise DataUnavailableError(
             f"{path} cannot be read ({error.strerror or error}): check its permissions."
         ) from None
-    return parse(data, dims, str(path))
+    return parse(data, dims, str(path), hint)
 
 
 def parse(data: np.ndarray, dims: int, name: str, hint: str = HINT) -> np.ndarray:

@@ -147,8 +147,9 @@ def as_pixels(images: np.ndarray, name: str) -> np.ndarray:
     images = images[..., 0] if images.shape[3:] == (1,) else images
     low, high = (float(images.min()), float(images.max())) if images.size else (0.0, 0.0)
     if not (low >= 0 and high <= 255):
-        raise UserError(f"Pixels are 0 to 255, or 0 to 1; {name} has {low:g} to {high:g}: undo what normalizes them.")
-    is_share = images.dtype.kind == "f" and high <= 1
+        has = "NaN: remove it" if low != low else f"{low:g} to {high:g}: undo what normalizes them"
+        raise UserError(f"Pixels are 0 to 255, or 0 to 1; {name} has {has}.")
+    is_share = high <= 1  # of numbers with a fraction, or of black and white
     return np.rint(images * (255.0 if is_share else 1.0)).astype(np.uint8)
 
 

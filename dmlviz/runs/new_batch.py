@@ -1,21 +1,26 @@
 """New images over the map of a run, which stays: where they lie, whether they are of the same cloud, what drifted."""
 
+import math
 import re
+import zipfile
 from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from dmlviz.catalog.dataset_spec import DatasetSpec
 from dmlviz.catalog.datasets import DATASETS
-from dmlviz.data import load
-from dmlviz.data.class_names import UNLABELED, short_names
-from dmlviz.data.embedding_file import LabeledEmbeddings, read_embeddings
-from dmlviz.data.table_file import Choice
-from dmlviz.errors import UserError
+from dmlviz.data import idx, load
+from dmlviz.data.class_names import UNLABELED, label_text, short_names
+from dmlviz.data.embedding_file import SUFFIXES, LabeledEmbeddings, how_to_save, read_embeddings
+from dmlviz.data.idx import parse_name
+from dmlviz.data.image_ops import as_pixels
+from dmlviz.data.table_file import Choice, suffix_of
+from dmlviz.errors import DamagedFileError, UserError
 from dmlviz.metrics.classification import majority_vote
 from dmlviz.metrics.two_sample import (
     FEWEST,
@@ -33,6 +38,7 @@ from dmlviz.runs.answers import NewBatchContent
 from dmlviz.runs.gallery import read_named
 from dmlviz.runs.projection_run import projected_items
 from dmlviz.runs.run import ProjectionRun, Run
+from dmlviz.storage.arrays import read_array, read_arrays
 from dmlviz.storage.text import counted
 
 FAR = 0.99  # of the test images are nearer to another one than a new image that nothing is near to
@@ -42,6 +48,7 @@ SHOWN, MOST_SAID = 10, 20  # far images; sentences on how a file was read
 SURE, ALIKE, LITTLE = 0.05, 0.99, 0.55  # p-values; share of neighbors of one's own side
 # Images or vectors, the class name of each, what it is called, how they were read, and what could not be.
 Given = tuple[list[np.ndarray], list[str], list[str], list[str], list[str]]
+AGAIN = "Bring the whole file again."
 _NO_CHOICE = re.compile(r" \(choose [\w ]+ with --\w+\)|[;,] (or )?choose [\w ]+ with --\w+")  # the map has chosen
 
 
@@ -70,7 +77,7 @@ class NewBatch:
         limit: That distance.
         overall: The test of all images; None for fewer than five.
         classes: The tests of the classes with five images or more on both sides, those that drifted first.
-        unknown: The number of images without a class of the run, where others have one.
+        unknown: The number of images without a class of the run, where others have one, or theirs is another.
         repeated: The number of images that equal an earlier one.
     """
 
@@ -158,7 +165,7 @@ def place_embeddings(
         limit,
         two_sample_test(pooled) if min(pooled.sizes) >= FEWEST else None,
         _drifts(old, known, new, of_new),
-        int(np.count_nonzero(of_new < 0)) if labeled else 0,
+        int(np.count_nonzero(of_new < 0)) if labeled else sum(map(bool, names)),
         len(new) - len({row.tobytes() for row in new}),
     )
 
@@ -172,7 +179,7 @@ def embeddings_of(run: Run) -> tuple[np.ndarray, list[str]]:
 
 
 def of_file(run: Run, path: Path) -> Given:
-    """Return the pictures of a picture, zip or folder, or for a run without a net the rows of a file.
+    """Return the pictures of a picture, array, table of pixels, zip or folder; for a run without a net, rows of a file.
 
     The columns of a table are found by the names of those of the map.
 
@@ -180,15 +187,7 @@ def of_file(run: Run, path: Path) -> Given:
         UserError: For a file that cannot be read, or whose vectors are others.
     """
     if DATASETS[run.config.dataset].trainable:
-        pictures = [*read_named(run, path)]
-        found = [one for one in pictures if not one.refused]
-        hints = [f"{one.path}: {hint}" for one in found for hint in one.hints]
-        is_array = path.name.endswith((".npy", ".npz", "-ubyte"))
-        array = " Import an array as a data set, and lay that over the map." * is_array
-        failures = [f"{one.path}: {one.refused}{array}" for one in pictures if one.refused]
-        if not pictures:
-            failures = [f"{path.name}: There is no picture in it."]
-        return [one.image for one in found], [one.name for one in found], [one.path for one in found], hints, failures
+        return _pictures(run, path)
     columns = tuple(run.info.get("vector", ()))
     of_map = f" The map of {run.title} is of {', '.join(columns)}." if columns else ""
     try:
@@ -204,6 +203,75 @@ def of_file(run: Run, path: Path) -> Given:
     titles = [f"{path.name} row {number + 1}" for number in range(len(rows.labels))]
     notes = [_NO_CHOICE.sub("", note) for note in rows.notes]
     return [*rows.embeddings], [classes[label] for label in rows.labels], titles, notes, []
+
+
+def _pictures(run: Run, path: Path) -> Given:
+    alone = path.is_file() and bool(_is_array(path.name) or how_to_save(path.name))
+    pictures = [] if alone else [one for one in read_named(run, path) if not _is_array(one.path)]
+    found = [one for one in pictures if not one.refused]
+    hints = [f"{one.path}: {hint}" for one in found for hint in one.hints]
+    failures = [f"{one.path}: {one.refused}" for one in pictures if one.refused]
+    images, names, titles = [one.image for one in found], [one.name for one in found], [one.path for one in found]
+    with TemporaryDirectory() as unpacked:
+        files = [path] if alone else [one for one in sorted(path.rglob("*")) if _is_array(one.name)]
+        if path.is_file() and not alone and zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:  # whose size `read_named` has checked
+                files = [Path(archive.extract(one, unpacked)) for one in archive.namelist() if _is_array(one)]
+        names_of = {file: parse_name(file.name) for file in files}
+        for file, own in names_of.items():
+            if own and own.kind == "labels" and own._replace(kind="images") in names_of.values():
+                continue
+            try:
+                pixels, labels = _read_pixels(file, DATASETS[run.config.dataset])
+            except UserError as error:
+                failures.append(_NO_CHOICE.sub("", str(error).replace(f"{file.parent}/", "")))
+                continue
+            images.extend(pixels)
+            names.extend(labels)
+            titles.extend(f"{file.name} {number + 1}" for number in range(len(pixels)))
+    if not (found or files or failures):
+        failures = [f"{path.name}: There is no picture in it."]
+    return images, names, titles, hints, failures
+
+
+def _is_array(name: str) -> bool:
+    is_idx = parse_name(Path(name).name) or re.search(r"(idx\d|ubyte)(\.gz)?$", name)
+    return Path(name).name[0] != "." and bool(suffix_of(name) in SUFFIXES or is_idx)
+
+
+def _read_pixels(path: Path, spec: DatasetSpec) -> tuple[np.ndarray, list[str]]:
+    """Return the images of an array, IDX file or table, as large as those of a data set, and each one's class name."""
+    name, suffix, named = path.name, suffix_of(path), parse_name(path.name)
+    beside = named and named._replace(kind="labels")
+    form, labels = (spec.size, spec.size, 3)[: 3 if spec.channels == 3 else 2], list[object]()
+    try:
+        if suffix == ".npy":
+            images = np.asarray(read_array(path))
+        elif suffix == ".npz":
+            images, *others = sorted(read_arrays(path).values(), key=np.size, reverse=True) or [np.empty(0)]
+            labels = [label for one in others for label in one.ravel().tolist()]
+        elif suffix in SUFFIXES or how_to_save(name):
+            rows = read_embeddings(path, least=1)
+            images, labels = rows.embeddings, [rows.classes[label] for label in rows.labels if rows.labeled]
+            if not rows.labeled and images.shape[1] == math.prod(form) + 1:  # without names, the label comes first
+                images, labels = images[:, 1:], images[:, 0].tolist()
+        else:
+            images = idx.read(path, 3, AGAIN)
+            images = images.swapaxes(1, 2) if "emnist" in name.lower() else images  # they lie on their sides
+        for one in sorted(path.parent.iterdir()) if beside and not labels else ():
+            if parse_name(one.name) == beside:
+                labels = idx.read(one, 1, AGAIN).tolist()
+    except DamagedFileError as error:
+        raise UserError(f"{name} could not be read ({error.reason}): save it again.") from None
+    pixels = as_pixels(images.reshape(-1, *form) if images.shape[1:] == (math.prod(form),) else images, name)
+    if pixels.shape[1:] != form or not len(pixels) or len(labels) not in (0, len(pixels)):
+        own, given = (" × ".join(map(str, sides)) or "one number" for sides in (form, images.shape))
+        raise UserError(
+            f"Images for this map are n × {own}, with a label of each or none; {name} has {given} and {len(labels):,} "
+            "labels: save them so, or as pictures, which are fitted."
+        )
+    names = [label_text(label) for label in labels] or [""] * len(pixels)
+    return pixels, ["" if one == UNLABELED else one for one in names]
 
 
 def _without_names(path: Path, columns: Sequence[str]) -> LabeledEmbeddings | None:

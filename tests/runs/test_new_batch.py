@@ -1,6 +1,8 @@
 """A new batch over a map: the test holds its rate, finds what changed, and says what it cannot tell."""
 
+import gzip
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -11,11 +13,12 @@ from dmlviz.cli.main import main
 from dmlviz.cli.project import compute
 from dmlviz.config import ProjectionConfig, TrainConfig
 from dmlviz.data import load
+from dmlviz.data.known_content import idx_bytes
 from dmlviz.errors import UserError
 from dmlviz.metrics.two_sample import holm, pooled_neighbors, two_sample_test
 from dmlviz.projection import place_on, project
 from dmlviz.projection.out_of_sample import Placement
-from dmlviz.runs.new_batch import place, sentences
+from dmlviz.runs.new_batch import of_file, place, sentences
 from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.training.validation_split import split_training_images
@@ -138,15 +141,13 @@ def test_the_command_takes_folders_and_data_sets_and_says_what_it_cannot_read(ru
     (tmp_path / "new" / "<b>x").mkdir()
     (tmp_path / "new" / "<b>x" / "text.png").write_text("text")
     here = "--runs", folder
-    np.save(tmp_path / "new.npy", images)
-    files = [tmp_path / name for name in ("new", "none.png", "new.npy")]
+    files = [tmp_path / name for name in ("new", "none.png")]
     assert command("place", run.id, *files, "--json", out, *here) == 1
     said = capsys.readouterr()
     assert "60 new images over the 596 test images" in said.out
     assert "by very little" not in said.out
     assert "none.png: There is no such file, and no data set of this name." in said.err
     assert "text.png: A picture is a PNG" in said.err
-    assert "save it as one. Import an array as a data set, and lay that over the map." in said.err
     written = json.loads(out.read_text())
     assert len(written["images"]) == 60
     assert written["labels"] == "given"
@@ -156,6 +157,37 @@ def test_the_command_takes_folders_and_data_sets_and_says_what_it_cannot_read(ru
     assert command("place", run.id, "mnist", *here) == 2
     assert "takes images of 8 × 8 pixels in gray; those of MNIST have 28 × 28" in capsys.readouterr().err
     assert command("place", run.id, tmp_path / "none.png", *here) == 2
+
+
+def test_arrays_and_tables_of_pixels_give_the_images_that_they_hold(folder, tmp_path):
+    test, run = load("digits").test, Runs(folder).create(TrainConfig(dataset="digits"))
+    images, labels = test.images[:9], test.labels[:9]
+    shaped = {"a.npy": images, "b.npy": images[..., None], "c.npy": images / 255, "d.npy": images.reshape(9, -1)}
+    for kind, array in shaped.items():
+        np.save(tmp_path / kind, array)
+    np.savez(tmp_path / "a.npz", images=images, labels=labels)
+    head = ",".join(["label", *map("px{}".format, range(64))])
+    np.savetxt(tmp_path / "a.csv", np.c_[labels, shaped["d.npy"]], "%g", ",", header=head, comments="")
+    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+        for name, array in {"t10k-images-idx3-ubyte.gz": images, "t10k-labels-idx1-ubyte.gz": labels}.items():
+            (tmp_path / name).write_bytes(gzip.compress(idx_bytes(array)))
+            archive.write(tmp_path / name, f"mnist/{name}")
+    for kind in (*shaped, "a.npz", "a.csv", "t10k-images-idx3-ubyte.gz", "both.zip"):
+        found, names, _, _, failures = of_file(run, tmp_path / kind)
+        np.testing.assert_array_equal(found, images, kind)
+        assert (names, failures) == ([""] * 9 if kind in shaped else labels.astype(str).tolist(), []), kind
+    for array, words in [
+        (images[:, 1:], "n × 8 × 8, with a label of each or none; bad.npy has 9 × 7 × 8"),
+        (images[:0], "has 0 × 8 × 8"),
+        (images / 127.5 - 1, "bad.npy has -1 to 1: undo"),
+        (np.where(images, np.nan, images), "has NaN"),
+        (images.astype(object), "pickled Python objects"),
+        (images.astype(complex), "should hold numbers"),
+    ]:
+        np.save(tmp_path / "bad.npy", array)
+        assert words in of_file(run, tmp_path / "bad.npy")[4][0]
+    (cut := tmp_path / "t10k-images-idx3-ubyte").write_bytes(idx_bytes(images)[:99])
+    assert of_file(run, cut)[4][0].startswith("t10k-images-idx3-ubyte is cut off: its header promises 9 × 8 × 8 values")
 
 
 @pytest.mark.slow

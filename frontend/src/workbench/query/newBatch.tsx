@@ -100,10 +100,10 @@ export function NewBatchView({ source, kept, rows }: { source: MapSource; kept: 
         <FileLabel
           class="link"
           label="A file to lay over this map"
-          accept={rows ? "" : "image/*,.zip"}
+          accept="" // the server says which it takes
           take={(file) => void newBatch.place(source, file.name, file)}
         >
-          {rows ? "A file (CSV, Parquet, npy …)" : "A zip"}
+          {`A file (${rows ? "CSV, Parquet, npy" : "zip, npy, npz, IDX, CSV"} …)`}
         </FileLabel>
         {(kept > 0 || names.length > 0) && (
           <>
