@@ -83,7 +83,8 @@ class Judge:
             images = data.test.images[items[rows]]
         signals = self._signals(*self._search.others(self._votes, rows), images)
         nouns = run.config.dataset_spec.said("images")
-        short, basis = f"test {nouns}", f"{len(rows):,} test {nouns}, each against the others"
+        of = "" if step is None else f" of the {len(labels):,} tracked"
+        short, basis = f"test {nouns}", f"{len(rows):,}{of} test {nouns}, each against the others"
         self.calibration = Calibration(signals, signals.label == labels[rows], basis, short)
         if self._shapes is not None:
             said = {"basis": np.array(basis), "short": np.array(short), "right": self.calibration.right}

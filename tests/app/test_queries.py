@@ -230,7 +230,7 @@ def test_other_sites_may_not_ask(client, trained):
 def test_a_net_is_asked_while_it_trains_and_says_at_which_step(here, ask, monkeypatch, dimensions, share, end):
     monkeypatch.setattr(run_recorder, "NET_SHARE", share)  # 0: as where keeping a net takes long
     config = TrainConfig(
-        dataset="digits", net="mlp", embedding_dim=dimensions, steps=16, num_snapshots=16, eval_subset_size=120
+        dataset="digits", net="mlp", embedding_dim=dimensions, steps=16, num_snapshots=16, eval_subset_size=40
     )
     run = here.runs.create(config)
     training, row, asked = train_and_record(run), 7, []
@@ -250,7 +250,8 @@ def test_a_net_is_asked_while_it_trains_and_says_at_which_step(here, ask, monkey
         near = {int(run.tracked_indices[other]) for other in np.argsort(distances)[:20]}
         assert {other for other, *_ in answer["near"]} <= near
         assert answer["title"].endswith(f" {answer['vote']['label']}")
-        assert "120 test images" in answer["basis"]
+        assert "40 of the 40 tracked test images" in answer["basis"]
+        assert (answer["among"], len(answer["near"])) == (40, 4)  # of them alone: of all, ten would vote
         own = next(one["frame"] for one in run.events() if one.get("step") == step and one["event"] == "snapshot")
         assert answer["places"]["ways"]["live"][0] == pytest.approx(
             [step, *run.positions(own)[row]], abs=0.05 * own["scale"]

@@ -15,7 +15,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.answers import EmbeddedImages, Trajectory
 from dmlviz.runs.gallery import GalleryNeighbor, name_of
 from dmlviz.runs.neighbor_search import Neighbor
-from dmlviz.runs.query_confidence import Confidence
+from dmlviz.runs.query_confidence import NEIGHBORS, Confidence, voting_neighbors
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz.storage.file_cache import stamp as file_stamp
 from dmlviz.storage.text import one_line
@@ -72,14 +72,13 @@ def sample(name: object) -> bytes:
     return (_SAMPLES_FOLDER / f"{name}.jpg").read_bytes()
 
 
-def query(picture: np.ndarray, run: Run, services: Services, k: int, frame: Frame | None = None) -> QueryResult:
+def query(picture: np.ndarray, run: Run, services: Services, frame: Frame | None = None) -> QueryResult:
     """Prepare and embed a query image, and find its neighbors; results by a final net are cached.
 
     Args:
         picture: Pixels (uint8), h × w or h × w × 3.
         run: The run whose net embeds it.
         services: Access to the inference worker.
-        k: Number of neighbors.
         frame: Frame to cut out of the picture; None to detect one.
 
     Raises:
@@ -91,10 +90,10 @@ def query(picture: np.ndarray, run: Run, services: Services, k: int, frame: Fram
     )  # where it gets a place
     gallery = file_stamp(run.path / "gallery/index.json"), str(services.runs.gallery_holders(run.id))
     content = hashlib.sha256(picture.tobytes() + str(picture.shape).encode()).digest()
-    key = (run.id, stamp, gallery, content, k, frame, drawn_on)
+    key = (run.id, stamp, gallery, content, frame, drawn_on)
     if key in _answers:
         return _answers[key]
-    answer = _answer(picture, run, services, k, frame)
+    answer = _answer(picture, run, services, frame)
     if answer.step is None:
         while len(_answers) >= _CACHE_SIZE:
             _answers.pop(next(iter(_answers)), None)
@@ -107,13 +106,14 @@ def _prepared(pixels: bytes, shape: tuple[int, ...], dataset: str, frame: Frame 
     return query_image.prepare(np.frombuffer(pixels, np.uint8).reshape(shape), dataset, frame)
 
 
-def _answer(picture: np.ndarray, run: Run, services: Services, k: int, frame: Frame | None) -> QueryResult:
+def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | None) -> QueryResult:
     _check_net(run, services)
     image = _prepared(picture.tobytes(), picture.shape, run.config.dataset, frame)
-    answer = services.jobs.embed(run.id, image.image[None], trajectory=True, confidence=True, near=k)
+    answer = services.jobs.embed(run.id, image.image[None], trajectory=True, confidence=True, near=NEIGHBORS)
     embedding = np.asarray(answer["embeddings"][0], np.float32)
     step = answer.get("step")
-    neighbors = run.neighbors_of_point(embedding, k, step)
+    voters = voting_neighbors(run.embeddings_at(step)[1])  # of the images that are searched, and judge it
+    neighbors = run.neighbors_of_point(embedding, voters, step)
     label, num_agreeing = Counter(neighbor.label for neighbor in neighbors).most_common(1)[0]
     kept = [GalleryNeighbor(*one) for one in answer.get("gallery", [[]])[0]]
     kept_name = name_of(kept, [neighbor.distance for neighbor in neighbors], answer["confidence"][0]["level"])

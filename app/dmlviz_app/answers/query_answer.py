@@ -47,7 +47,7 @@ def query_answer(run: Run, answer: QueryResult, holders: Holders) -> QueryAnswer
         "classes": {str(label): classes[label] for label in sorted(labels)},
         "vote": {"label": answer.label},
         "title": title,
-        "among": 0 if run.labels is None else len(run.labels),
+        "among": len(run.embeddings_at(answer.step)[1]),
         "steps": [_thumbnail(step) for step in answer.steps],
         "far": reason,
         "basis": basis,

@@ -22,7 +22,6 @@ from dmlviz.data.frame import Frame
 from dmlviz.data.query_file import MAX_BYTES, decode, decode_drawing
 from dmlviz.data.query_image import prepare
 from dmlviz.errors import BusyError, UserError
-from dmlviz.runs.query_confidence import voting_neighbors
 from dmlviz.runs.run import Run, RunNotFoundError
 from dmlviz_app.answers.protocol import OcclusionMaps, QueryAnswer, QueryQuestion, QueryRefusal
 from dmlviz_app.answers.query import query, sample
@@ -134,7 +133,7 @@ def refusal_status(error: UserError) -> int:
 
 def _answer(picture: np.ndarray, run: Run, services: Services, frame: Frame | None) -> QueryAnswer:
     holders = services.runs.gallery_holders(run.id)
-    return query_answer(run, query(picture, run, services, voting_neighbors(run.known_labels), frame), holders)
+    return query_answer(run, query(picture, run, services, frame), holders)
 
 
 _QUESTION = TypeAdapter(QueryQuestion)

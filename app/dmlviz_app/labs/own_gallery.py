@@ -163,7 +163,7 @@ def _answer(services: Services, run: Run, own: OwnGallery, drawing: object, thre
             st.markdown("Draw something: the nearest in the gallery names it.")
             return
         image = query_image.prepare(picture, run.config.dataset).image
-        embedding = query.query(picture, run, services, 1).embedding
+        embedding = query.query(picture, run, services).embedding
         answers = own.gallery.ask(embedding[None], threshold)
     except UserError as error:
         warn(error)

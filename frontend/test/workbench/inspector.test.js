@@ -78,7 +78,8 @@ test("no neighbors, no sentence", () => assert.equal(summaryOf({ subject: { labe
 test("the caption says among which images, and when", () => {
   assert.equal(captionOf({ among: 10000 }), "Nearest in the embedding, of 10,000 test images, at the end of the run");
   assert.equal(captionOf({ among: 9, noun: "row", given: true }), "Nearest in the embedding, of 9 rows");
-  assert.match(captionOf({ among: null, step: 1400 }), /of the tracked test images, at step 1,400$/);
+  assert.match(captionOf({ among: 90, step: 9, vote: { label: 1 } }), /of the 90 tracked test images, at step 9$/);
+  assert.match(captionOf({ among: 100, step: 1400 }), /of the tracked test images, at step 1,400$/);
   assert.match(captionOf({ among: null, noun: "point", step: 5 }), /of the tracked points, at step 5$/);
 });
 

@@ -75,6 +75,7 @@ export function answerAt(answer: Answered, moment: number | null): QueryAnswer {
     title: answer.classes[label],
     far: null,
     basis: "",
+    among: history.among,
     step: history.steps[at],
   };
 }
@@ -108,10 +109,11 @@ export const captionOf = ({
   noun = ITEM,
   given,
   step,
-}: Pick<Inspected, "among" | "noun" | "given" | "step">): string =>
+  vote,
+}: Pick<Inspected, "among" | "noun" | "given" | "step" | "vote">): string =>
   among && step === undefined
     ? `Nearest in the embedding, of ${grouped(among)} ${noun}s${given ? "" : ", at the end of the run"}`
-    : `Nearest in the embedding, of the tracked ${noun}s, at ${step === undefined ? "the last snapshot" : `step ${grouped(step)}`}`;
+    : `Nearest in the embedding, of the ${vote && among ? `${grouped(among)} ` : ""}tracked ${noun}s, at ${step === undefined ? "the last snapshot" : `step ${grouped(step)}`}`;
 
 /** Number of selected items of a class, of all. */
 export const countOf = ({ items, of }: Pick<ClassGroup, "items" | "of">): string =>
