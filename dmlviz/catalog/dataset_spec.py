@@ -175,7 +175,7 @@ class DatasetSpec(Spec):
             text = text.replace("a test image", "an image").replace("test image", "image")
         if (noun := self.noun) == "image":
             return text
-        text = re.sub(r"\ban (?=image)", "a ", re.sub(r"\bAn (?=image)", "A ", text))
+        text = re.sub(r"\b([Aa])n (?=image)", r"\1 ", text.replace("pixels", "coordinates"))
         return re.sub(r"\b[Ii]mage(?=s?\b)", lambda found: noun.title() if found[0] == "Image" else noun, text)
 
     def takes_images_of(self, other: "DatasetSpec") -> bool:

@@ -123,7 +123,7 @@ def find(
     tables, index = _by_nets(run, images, steps, _part(go_on, FIRST_SHARE, 0.9))
     near = tables[-1]
     same = 0.0 if run.config.dataset_spec.of_points else SAME_PIXELS  # a point beside another is another one
-    go_on("Comparing pixels", 0.9)
+    go_on(said("Comparing pixels"), 0.9)
     rest = [*_duplicates(dataset, rows, near_duplicates(images, near.indices, same))]
     compare = said("Comparing pixels with the test images")
     embeddings = embed_in_chunks(run, test.images, None, lambda share: go_on(compare, 0.92 + 0.06 * share))

@@ -68,7 +68,7 @@ def read_class_folders(folders: Sequence[Path], level: int | None = None, stems:
         found = _read([(*path, name) if name else path for path, name in zip(folders, in_names, strict=True)], level)
         if found.level == len(found.levels):
             found.notes[0] = found.notes[0].replace("Classes are the folders", "Classes are in the names of the files:")
-            found.warnings.insert(0, "If names of files are no classes, put the pictures of each class into a folder.")
+            found.warnings.insert(0, "If names of files are no classes, put the images of each class into a folder.")
         return found
     found = _read(folders, level)
     pairs = set(zip(in_names, found.names, strict=True))
@@ -104,7 +104,7 @@ def _read(folders: Sequence[Path], level: int | None) -> ClassFolders:
     top = _common(folders)
     depth = max((len(folder) - top for folder in folders), default=0)
     if level is not None and not 1 <= level <= depth:
-        raise UserError(f"The pictures lie in {depth} levels of folders; got level {level}: choose one of them.")
+        raise UserError(f"The images lie in {depth} levels of folders; got level {level}: choose one of them.")
     places = [top + level - 1] * len(folders) if level else _class_places(folders, splits)
     names, roles = [], []
     for folder, split, place in zip(folders, splits, places, strict=True):
@@ -293,11 +293,11 @@ def _say(
     if not any(found.splits) and (len({split_name(name) for name in like_splits}) == 2 or (like_splits and deeper)):
         found.warnings.append(
             f"Classes are called {listed(like_splits)}, as parts of a split are. If they are, choose another folder "
-            "level, or put the pictures of each class into a folder inside of them."
+            "level, or put the images of each class into a folder inside of them."
         )
     beside = [folder for name, _, folder, _, _ in rows if folder and not name]
     if beside:
         found.warnings.append(
-            f"{counted(len(beside), 'picture')} in no class folder: {listed('/'.join(folder) for folder in beside)}. "
+            f"{counted(len(beside), 'image')} in no class folder: {listed('/'.join(folder) for folder in beside)}. "
             "If these are classes, choose another folder level."
         )

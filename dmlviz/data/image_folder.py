@@ -183,7 +183,7 @@ def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Pic
     small = natural_order(name for name, count in counts.items() if count < MIN_PER_CLASS)
     for picture in pictures:
         if counts[picture.name] < MIN_PER_CLASS:
-            reason = f"of {counted(len(small), 'class', 'classes')} with fewer than {MIN_PER_CLASS} pictures"
+            reason = f"of {counted(len(small), 'class', 'classes')} with fewer than {MIN_PER_CLASS} images"
             left_out.add(reason, picture.entry.name)
     classes = len(counts) - len(small)
     if classes < 2:
@@ -193,15 +193,15 @@ def _check_class_sizes(pictures: list[_Picture], left_out: LeftOut) -> list[_Pic
             left = counted(reasons[0]["count"], "file was", "files were")
             main_reason = f" {left} left out: {reasons[0]['reason']}."
         raise UserError(
-            f"A data set has 2 classes or more, each a folder with {MIN_PER_CLASS} pictures or more; "
-            f"got {classes}: put the pictures of each class into a folder, or begin the names of their files with it "
+            f"A data set has 2 classes or more, each a folder with {MIN_PER_CLASS} images or more; "
+            f"got {classes}: put the images of each class into a folder, or begin the names of their files with it "
             f"(cat_1.jpg).{main_reason}"
         )
     if classes > MAX_CLASSES:
         raise UserError(f"A data set has up to {MAX_CLASSES:,} classes; got {classes}: leave some folders out.")
     large_enough = [picture for picture in pictures if counts[picture.name] >= MIN_PER_CLASS]
     if len(large_enough) > MAX_IMAGES:
-        raise UserError(f"A data set has up to {MAX_IMAGES:,} pictures; got {len(large_enough):,}: leave some out.")
+        raise UserError(f"A data set has up to {MAX_IMAGES:,} images; got {len(large_enough):,}: leave some out.")
     return large_enough
 
 
@@ -226,7 +226,7 @@ def check_pixels(pictures: int, side: int) -> None:
     """Raise UserError if so many pictures of so many pixels a side are too large for memory."""
     if pictures * side * side * 3 > MAX_PIXEL_BYTES:
         raise UserError(
-            f"All pictures together have up to {MAX_PIXEL_BYTES / 1024**3:.0f} GB; {pictures:,} of {side} × {side} "
+            f"All images together have up to {MAX_PIXEL_BYTES / 1024**3:.0f} GB; {pictures:,} of {side} × {side} "
             f"pixels have more: choose up to {math.isqrt(MAX_PIXEL_BYTES // (3 * pictures))} pixels a side."
         )
 
@@ -262,9 +262,7 @@ def _test_images(
         if np.count_nonzero(counts >= MIN_TRAINING) > 1 and test.any():
             kept = test | (counts[labels] >= MIN_TRAINING)
             for row in np.flatnonzero(~kept):
-                left_out.add(
-                    f"of a class with fewer than {MIN_TRAINING} pictures to train on", pictures[row].entry.name
-                )
+                left_out.add(f"of a class with fewer than {MIN_TRAINING} images to train on", pictures[row].entry.name)
             return test, kept, []
         notes.append("The split of the folders is not used: it leaves too few images to train on, or none to test on.")
     test = np.zeros(len(labels), bool)

@@ -120,18 +120,18 @@ class Preprocessing:
     def _sizes(self) -> str:
         side = self.side
         if self.shapes == {(side, side)}:
-            return f"All pictures are {side} × {side} already and stay as they are."
+            return f"All images are {side} × {side} already and stay as they are."
         by_area = sorted(self.shapes, key=lambda shape: (shape[0] * shape[1], shape))
         sizes = " to ".join(f"{width} × {height}" for width, height in dict.fromkeys([by_area[0], by_area[-1]]))
-        return f"Pictures of {sizes} pixels were fitted whole into {side} × {side}, on the color of their border."
+        return f"Images of {sizes} pixels were fitted whole into {side} × {side}, on the color of their border."
 
     def _colors(self) -> str:
         in_color = int((~self.gray).sum())
         if self.colored and self.gray.any():
-            return f"Gray are {len(self.gray) - in_color:,} of {len(self.gray):,} pictures; all are kept as color."
+            return f"Gray are {len(self.gray) - in_color:,} of {len(self.gray):,} images; all are kept as color."
         if not self.colored and in_color:
             return f"Made gray: {in_color:,} in color."
-        return "All pictures are in color." if self.colored else "All pictures are gray."
+        return "All images are in color." if self.colored else "All images are gray."
 
 
 def to_grayscale(squares: np.ndarray) -> np.ndarray:
@@ -153,7 +153,7 @@ def declaration(
     return DatasetSpec(
         name=_name(names, parts),
         title=plain_name(title),
-        summary=f"Your own: {len(images) + tests:,} {'color' if in_color else 'gray'} pictures of {len(names)} "
+        summary=f"Your own: {len(images) + tests:,} {'color' if in_color else 'gray'} images of {len(names)} "
         f"classes, {side} × {side}; {len(images):,} to train on, {tests:,} to test on"
         + (f", of {class_split.test:,} other classes." if class_split is not None else "."),
         classes=tuple(names),

@@ -53,16 +53,16 @@ def find_picture_list(path: Path, choice: Choice) -> "tuple[pyarrow.Table, Found
     roles = replace(find_columns(first, name, replace(choice, image=column)), vector=())
     if roles.label is None:
         others = ", ".join(one for one in first.column_names[:8] if one != column)
-        return first, roles, [f"{name} names the pictures: choose which column is their class with --label ({others})."]
+        return first, roles, [f"{name} names the images: choose which column is their class with --label ({others})."]
     alike = {one[0]: one[2] for one in found if one[2].column_names == first.column_names}
     table = pyarrow.concat_tables([*alike.values()], promote_options="permissive")
     named = table[column].to_pylist()
     notes = [
-        f"Classes are column {roles.label} of {', '.join(alike)}, where column {column} names the pictures.",
+        f"Classes are column {roles.label} of {', '.join(alike)}, where column {column} names the images.",
         *notes,
     ]
     if len({*named} - {None}) < len(pictures):
-        notes.append(f"Pictures that no row names are left out: {len(pictures) - len({*named} - {None}):,}.")
+        notes.append(f"Images that no row names are left out: {len(pictures) - len({*named} - {None}):,}.")
     others = ", ".join([entry.name for entry in entries if entry.name not in alike][:8])
     notes += [f"Tables that are not read: {others}."] if others else []
     own = [split_name(file.rpartition("/")[2]) for file, rows in alike.items() for _ in range(rows.num_rows)]

@@ -76,7 +76,7 @@ def import_points(
         made = import_picture_table(pictured, roles, None, title=title, name=name, side=SIDE, notes=said)
     except UserError as error:
         raise UserError(str(error).replace("image", "point")) from None
-    summary = made.declared.summary.replace(" gray pictures ", " points ").replace(f", {SIDE} × {SIDE}", "")
+    summary = made.declared.summary.replace(" gray images ", " points ").replace(f", {SIDE} × {SIDE}", "")
     declared = replace(made.declared, summary=summary, framing=Framing(box=SIDE, point=True), mean=0.0)
-    said = [note for note in made.report["notes"] if not note.startswith("All pictures are")]
+    said = [note for note in made.report["notes"] if not note.startswith("All images are")]
     return replace(made, declared=declared, report={**made.report, "notes": said})

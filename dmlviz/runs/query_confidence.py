@@ -24,9 +24,9 @@ WEIGHTS: dict[Space, float] = {"embedding": 0.3, "shape": 1.0, "part": 0.8, "ink
 KNOWN_PART = 0.5  # usual spreads from which on the strangest part counts: that each is known excuses nothing
 FARTHER: dict[Space, str] = {
     "embedding": "Farther from its neighbors than",
-    "shape": "Farther in its shape from known images of the class than",
-    "part": "Farther in one of its parts from known images of the class than",
-    "ink": "Farther in its brightness, edges and size from known images of the class than",
+    "shape": "Farther in its shape from what is known of the class than",
+    "part": "Farther in one of its parts from what is known of the class than",
+    "ink": "Farther in its brightness, edges and size from what is known of the class than",
 }
 
 Level = Literal["sure", "unsure", "unlike"]

@@ -418,7 +418,7 @@ class Run(EventLogDir[TrainingEvent, TrainingEnd]):
 
     def lacks(self, what: str) -> RunNotFoundError:
         """Return the error that says why the run has no `what`, and what can still be done with it."""
-        state, steps = self.state, self.snapshot_steps
+        state, steps, what = self.state, self.snapshot_steps, self.config.dataset_spec.said(what)
         if state == "running":
             return RunNotFoundError(f"{self.title} has no {what} yet: wait until training has finished.")
         if state == "finished":

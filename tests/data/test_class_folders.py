@@ -66,13 +66,13 @@ def test_other_folders_beside_a_split_are_left_out_and_named(place, top):
     rows += [((*top, beside, *more), "", "train") for beside, more in product(("pred", "extra"), ((), ("deep",)))]
     found = check(rows)
     assert "train to train on, test, val to test on" in found.notes[0]
-    assert any("4 pictures in no class folder" in warning and "pred" in warning for warning in found.warnings)
+    assert any("4 images in no class folder" in warning and "pred" in warning for warning in found.warnings)
 
 
 def test_a_part_without_class_folders_is_no_class():
     """The training pictures of a competition have classes, those to be predicted have none."""
     rows = [(("train", name), name, "") for name in CLASSES for _ in range(4)] + [(("test",), "", "")] * 5
-    assert "5 pictures in no class folder: test." in check(rows).warnings[0]
+    assert "5 images in no class folder: test." in check(rows).warnings[0]
 
 
 @pytest.mark.parametrize("top", TOPS, ids="/".join)
@@ -145,7 +145,7 @@ def test_classes_are_in_the_names_of_files_where_no_folder_tells_them(form, clas
         assert found.names == [name for _, name, _ in rows]
         assert set(found.splits) == ({"train", "test"} if len(folders) > 1 else {""})
     assert found.notes[0].startswith(f"Classes are in the names of the files: {classes[0]}, ")
-    assert found.warnings[0] == "If names of files are no classes, put the pictures of each class into a folder."
+    assert found.warnings[0] == "If names of files are no classes, put the images of each class into a folder."
 
 
 @pytest.mark.parametrize("classes", [("3", "7"), ("obj1", "obj2"), ("s01", "s02")])

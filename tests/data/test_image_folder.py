@@ -69,7 +69,7 @@ LISTED = {  # the table and its rows, the pictures, how many are in each part, w
     "by id, beside those to submit": (
         {"trainLabels.csv": [("id", "label"), *((i, PETS[i % 3]) for i in TEN)]},
         pictures(*(f"{part}/{i}.png" for part in ("train", "test") for i in TEN)),
-        (6, 4, "column id names the pictures. Pictures that no row names are left out: 10."),
+        (6, 4, "column id names the images. Images that no row names are left out: 10."),
     ),
     "a table in each part": (
         {f"{part}/metadata.csv": [("file", "label"), *((f"x/{i}.png", PETS[i % 3]) for i in TEN)]
@@ -91,7 +91,7 @@ LISTED = {  # the table and its rows, the pictures, how many are in each part, w
     "paths of another machine, some gone": (
         {"a.csv": [("img", "label"), *((f"C:\\x\\{i}.PNG", PETS[i % 3]) for i in range(15))]},
         pictures(*(f"pics/{i}.PNG" for i in TEN)),
-        (6, 4, "column img names the pictures"),
+        (6, 4, "column img names the images"),
     ),
     "a label to choose": (
         {"a.csv": [("img", "sex", "age"), *((f"{i}.png", "mf"[i % 2], "yo"[i % 2]) for i in TEN)]},
@@ -275,7 +275,7 @@ def test_gray_pictures_stay_gray_and_one_in_color_makes_all_color(tmp_path):
     mixed = import_image_folder(folder(tmp_path / "mixed", files))
     assert mixed.declared.channels == 3
     assert mixed.parts["train_images"].shape[1:] == (32, 32, 3)
-    assert "Gray are 10 of 11 pictures; all are kept as color." in mixed.report["notes"]
+    assert "Gray are 10 of 11 images; all are kept as color." in mixed.report["notes"]
     grayed = import_image_folder(tmp_path / "mixed", color="gray")
     assert grayed.declared.channels == 1
     assert "Made gray: 1 in color." in grayed.report["notes"]
@@ -339,7 +339,7 @@ def test_classes_with_few_pictures_are_one_line_of_the_report(tmp_path):
     few = {f"person {i}": 1 + i % 2 for i in range(30)}
     found = import_image_folder(folder(tmp_path / "faces", classes(cat=6, dog=6, **few)))
     assert found.declared.classes == ("cat", "dog")
-    assert reasons(found) == {"of 30 classes with fewer than 3 pictures": 45}
+    assert reasons(found) == {"of 30 classes with fewer than 3 images": 45}
 
 
 def test_every_class_of_four_pictures_or_more_has_two_to_test_on_and_where_none_has_it_is_said(tmp_path):

@@ -74,13 +74,14 @@ def _figure(ui: CompareState, name: str, pair: Compared) -> None:
     with right:
         st.markdown(f"**{CURVES[name]}**")
         about = "; ".join(dict.fromkeys(curve.about for curve in both))
-        st.caption(with_terms(f"{about}.\n\n{FIGURES[name].summary}"))
+        said = pair.views[0].run.config.dataset_spec.said
+        st.caption(with_terms(said(f"{about}.\n\n{FIGURES[name].summary}")))
         log_x = name in LOGARITHMIC and st.toggle("Logarithmic false positive rate", key=LOG_X)
         behind = st.session_state.get(BEHIND)
         if behind is not None and behind[0] is not None and behind[0] == ui.seen.selected:
-            st.caption(f"**Selected:** {behind[1]}.")
+            st.caption(said(f"**Selected:** {behind[1]}."))
         elif name in CLICKABLE:
-            st.caption("Click a point to select the images behind it.")
+            st.caption(said("Click a point to select the images behind it."))
     dark = st.context.theme.type == "dark"
     figure = draw(name, both[0], dark, both[1:], **({"log_x": True} if log_x else {}))
     title, key = figure.layout.meta["title"], f"compare.curves.{name}"

@@ -9,7 +9,10 @@ const TRAINING_IMAGE = "training image";
 /** A text on images; where the training data are points of the plane, on points. */
 export const said = (text: string, noun = TRAINING_IMAGE): string =>
   noun === "training point"
-    ? text.replace(/\ban image/g, "a point").replace(/([Ii])mage/g, (_, i) => (i === "I" ? "Point" : "point"))
+    ? text
+        .replace(/\ban image/g, "a point")
+        .replace(/nearly the same pixels/g, "the same coordinates")
+        .replace(/([Ii])mage/g, (_, i) => (i === "I" ? "Point" : "point"))
     : text;
 
 export const KINDS: { kind: Kind; title: string; meaning: string; ofVectors: string }[] = [
