@@ -70,7 +70,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"net": "protonet", "frozen_batch_norm": True},
     {"prefixes": (1,)},
     {"use_labels": False, "loss": "softmax", "sampler": "shuffled", "views": 2, "augmentation": {"rotate": 15.0}},
-    {"loss": "weighted_sum", "second_labels": "model", "dataset": "identities", "memory": 64},
+    {"dataset": "moons", "augmentation": {"rotate": 15.0}},
     {"prefixes": (2, 8), "projection_dim": 8},
     {"dataset": "identities", "loss": "triplet", "sampler": "random_triplets", "imbalance": 50.0},
     *({"loss": "weighted_sum", "bn_neck": True, **more} for more in ({}, {"memory": 64})),

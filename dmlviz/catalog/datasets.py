@@ -189,7 +189,9 @@ _COLORS = {"jitter": 0.4, "hue": 0.1}
 
 
 def usual_strengths(data: DatasetSpec) -> dict[str, float]:
-    """Return the strengths that suit the images of a data set: garments and photographs may be mirrored."""
+    """Return the strengths that suit the images of a data set: photographs may be mirrored, points move."""
+    if data.of_points:
+        return {"shift": _SHAPES["shift"]}
     return {**_SHAPES, **({} if may_not_mirror(data) else {"flip": 0.5}), **(_COLORS if data.channels == 3 else {})}
 
 

@@ -97,9 +97,7 @@ def train(
         if title or live:
             raise UserError("A race has several runs, so it takes neither --title nor --live; rename a run afterwards.")
         root = data_root(data)
-        return race(
-            config, losses, store, lambda: _load(config.dataset, data, console), root, console, retrain, _scores
-        )
+        return race(config, losses, store, lambda: _load(config, data, console), root, console, retrain, _scores)
     run, said = _existing_run(store, config), config.dataset_spec.said
     busy = f"Another process is training this run: {store.folder / config.id}."
     if run is not None and not retrain:
@@ -117,7 +115,7 @@ def train(
         console.print(str(run.path))
         _settle(None if drawn is None else Follower(run, drawn), console)
         return
-    dataset = _load(config.dataset, data, console)
+    dataset = _load(config, data, console)
     with (
         stop_on_interrupt(lambda: console.print(STOPPING)) as stop,
         claimed(store.folder, store.folder / config.id, busy),
@@ -157,15 +155,21 @@ def _existing_run(runs: Runs, config: TrainConfig) -> Run | None:
     return run if run.state in ("finished", "running") else None
 
 
-def _load(name: str, root: Any, console: Console) -> Any:
+def _load(config: TrainConfig, root: Any, console: Console) -> Any:
+    """Return the data set; raise UserError where a batch needs more images than it gives."""
     from dmlviz.data import load
+    from dmlviz.training.validation_split import misfit_of
 
+    name = config.dataset
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(f"Downloading {DATASETS[name].title}", total=None, visible=False)
-        return load(
+        dataset = load(
             name, root, progress=lambda done, total: progress.update(task, completed=done, total=total, visible=True)
         )
+    if said := misfit_of(config, dataset, data_root(root)):
+        raise UserError(said)
+    return dataset
 
 
 def _latest(settings: Fields, root: Path) -> str:

@@ -215,6 +215,8 @@ def long_tail(smallest: int, imbalance: float, classes: int) -> list[int]:
 def _most(config: TrainFields, name: str) -> float:
     """Return how large the data let a setting be, a batch without a repeated image after what an imbalance leaves."""
     most = config.dataset_spec.most
+    if name == "images_per_class" and config.held_out_classes:  # it may be one of these that has the fewest
+        return math.inf
     if config.imbalance > 1 and "images_per_class" in most:
         left = long_tail(most["images_per_class"], config.imbalance, len(config.train_classes))
         if name == "images_per_class":
@@ -301,6 +303,15 @@ RULES = (
         ),
         gives_way=("views", "augmentation"),
         to=("dataset", "unfrozen_blocks"),
+    ),
+    Rule(
+        lambda s: s.dataset_spec.of_points and s.augmentation.keys() - {"shift"},
+        lambda s: (
+            f"The points of {s.dataset_spec.title} have a place and nothing else, which a shift changes; got the "
+            f"augmentation {', '.join(s.augmentation.keys() - {'shift'})}: use shift alone, or none."
+        ),
+        gives_way=("views", "augmentation"),
+        to=("dataset",),
     ),
     Rule(
         lambda s: "hue" in s.augmentation and s.dataset_spec.channels == 1,
@@ -531,7 +542,11 @@ RULES = (
             f"A batch has {s.batch_size} images; to train on {s.dataset_spec.title} has {_use_less(s, 'batch_size')}"
         ),
     ),
-    Rule(lambda s: _is_over(s, "images_per_class"), gives_way=("images_per_class",), to=("dataset", "sampler")),
+    Rule(
+        lambda s: _is_over(s, "images_per_class"),
+        gives_way=("images_per_class",),
+        to=("dataset", "held_out_classes", "sampler"),
+    ),
     Rule(lambda s: _is_over(s, "batch_size"), gives_way=("batch_size",), to=("dataset", "sampler")),
     Rule(lambda s: _is_over(s, "eval_subset_size"), gives_way=("eval_subset_size",), to=("dataset",)),
 )

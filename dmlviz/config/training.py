@@ -49,7 +49,7 @@ def views_note(config: TrainFields) -> str:
     if config.unfrozen_blocks:
         blocks = "The last block" if config.unfrozen_blocks == 1 else f"The last {config.unfrozen_blocks} blocks"
         notes.append(f"{blocks} of the backbone trained, too, at {config.backbone_rate:g} × the learning rate.")
-    return " ".join(notes)
+    return config.dataset_spec.said(" ".join(notes))
 
 
 def cost_note(config: TrainFields) -> str:

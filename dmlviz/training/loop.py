@@ -13,6 +13,7 @@ from dmlviz import losses
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
 from dmlviz.data.corrections import as_trained
+from dmlviz.errors import UserError
 from dmlviz.metrics.probes import PROBES
 from dmlviz.ops.stopping import WorkStoppedError, stoppable
 from dmlviz.ops.torch_state import default_device
@@ -21,6 +22,7 @@ from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, 
 from dmlviz.training.iterator import Training
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
+from dmlviz.training.validation_split import misfit_of
 
 STOPPED_BY_USER = "stopped by hand"
 TRAIN_SCORES_EVERY = 5  # snapshots: the scores of training images change little from one to the next
@@ -66,17 +68,19 @@ def train(
         >>> [type(event).__name__ for event in train(config)]
         ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Embedded', 'Finished']
     """
+    data = load(config.dataset, root) if data is None else data
+    if said := misfit_of(config, data, data_root(root)):
+        raise UserError(said)
     return Training(_events(config, data, device, stop, root), config, data)
 
 
 def _events(
     config: TrainConfig,
-    data: Dataset | None,
+    data: Dataset,
     device: str | torch.device | None,
     stop: Callable[[], bool] | None,
     root: Path | None,
 ) -> Iterator[Event]:
-    data = load(config.dataset, root) if data is None else data
     data = as_trained(data, config, data_root(root))
     clock = _Clock()
     trainer = Trainer(config, data, torch.device(device) if device else default_device())

@@ -15,6 +15,7 @@ from dmlviz.catalog.parameters import Registry
 from dmlviz.config import TrainConfig
 from dmlviz.errors import UserError
 from dmlviz.losses.hierarchical import class_distances
+from dmlviz.training.validation_split import misfit
 
 registry = Registry(SAMPLERS)
 GROUP = 5  # classes of an anchor-neighbor group: the anchor and the four nearest to it
@@ -34,11 +35,9 @@ def build(config: TrainConfig, labels: np.ndarray, seed: int) -> Iterator[np.nda
     Raises:
         UserError: If the images are too few for such batches.
     """
-    draw = registry[config.sampler]
-    try:
-        batches: Iterator[np.ndarray] = draw(config, np.asarray(labels), np.random.default_rng(seed))
-    except UserError as error:
-        raise UserError(config.dataset_spec.said(str(error))) from None
+    if sentence := misfit(config, labels):
+        raise UserError(sentence)
+    batches: Iterator[np.ndarray] = registry[config.sampler](config, np.asarray(labels), np.random.default_rng(seed))
     return _check(batches, config, len(labels)) if config.sampler in SAMPLERS.plugged else batches
 
 
@@ -100,7 +99,7 @@ def balanced(
     A class appears in as many batches as its images need: with P below the number of classes, larger classes appear
     more often; otherwise smaller classes repeat.
     """
-    members = _indices_by_class(labels, classes_per_batch, images_per_class)
+    members = _indices_by_class(labels)
     return _repeat(lambda: balanced_epoch(members, classes_per_batch, images_per_class, rng))
 
 
@@ -120,8 +119,6 @@ def balanced_epoch(
 
 def shuffled(count: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield batches of different images; the last batch of an epoch is filled up with the epoch's first images."""
-    if batch_size > count:
-        raise UserError(f"A batch has {batch_size} images; got {count:,} training images: use a smaller batch_size.")
     return _repeat(lambda: _shuffled_rows(count, batch_size, rng))
 
 
@@ -130,7 +127,7 @@ def by_class_size(labels: np.ndarray, batch_size: int, power: float, rng: np.ran
 
     A class gives its images in random order, and anew once all were given: so one may be in a batch twice.
     """
-    members = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    members = _indices_by_class(labels)
     weights = np.array([len(images) for images in members], float) ** power
     left: list[list[int]] = [[] for _ in members]
     while True:
@@ -145,7 +142,7 @@ def episodes(
     labels: np.ndarray, classes_per_batch: int, images_per_class: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """Yield batches of P random classes with K different random images each, ordered by class, independent draws."""
-    members = _indices_by_class(labels, classes_per_batch, images_per_class)
+    members = _indices_by_class(labels)
 
     def episode() -> np.ndarray:
         classes = rng.choice(len(members), classes_per_batch, replace=False)
@@ -166,7 +163,7 @@ class AnchorNeighbor(Iterator[np.ndarray]):
     def __init__(
         self, labels: np.ndarray, classes_per_batch: int, images_per_class: int, rng: np.random.Generator
     ) -> None:
-        self.members = _indices_by_class(labels, classes_per_batch, images_per_class)
+        self.members = _indices_by_class(labels)
         self.classes_per_batch, self.images_per_class, self.rng = classes_per_batch, images_per_class, rng
         self.distances: np.ndarray | None = None
 
@@ -219,12 +216,7 @@ class _PairSampler:
     """Draws a random positive (another image of the class) or negative for each anchor, uniformly."""
 
     def __init__(self, labels: np.ndarray) -> None:
-        classes, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
-        if len(classes) < 2 or counts.min() < 2:
-            raise UserError(
-                f"Pairs and triplets need at least 2 classes with at least 2 images each; the training images have "
-                f"{len(classes)} classes, the smallest with {counts.min()}: train on more images."
-            )
+        _, index, counts = np.unique(labels, return_inverse=True, return_counts=True)
         self.order = np.argsort(index, kind="stable")  # all images, ordered by class
         self.position = np.argsort(self.order)
         self.start = (np.cumsum(counts) - counts)[index]
@@ -247,22 +239,8 @@ def _shuffled_rows(count: int, width: int, rng: np.random.Generator) -> np.ndarr
     return np.resize(rng.permutation(count), (-(-count // width), width))
 
 
-def _indices_by_class(labels: np.ndarray, classes_per_batch: int, images_per_class: int) -> list[np.ndarray]:
-    """Return the image indices of each class; raise UserError if P classes with K images each are not available."""
-    classes, counts = np.unique(labels, return_counts=True)
-    if len(classes) < classes_per_batch:
-        raise UserError(
-            f"A batch has P = {classes_per_batch} classes; the training images have {len(classes)}: "
-            f"use classes_per_batch ≤ {len(classes)}."
-        )
-    if counts.min() < images_per_class:
-        fewest = counts.min()
-        fewer = f"images_per_class ≤ {fewest}" if fewest > 1 else "a sampler that draws from all images"
-        raise UserError(
-            f"A batch has K = {images_per_class} images per class; the smallest class has {fewest}: use {fewer}, or "
-            "train on more images."
-        )
-    return [np.flatnonzero(labels == label) for label in classes]
+def _indices_by_class(labels: np.ndarray) -> list[np.ndarray]:
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
 def _repeat(epoch: Callable[[], np.ndarray]) -> Iterator[np.ndarray]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from dmlviz.catalog.datasets import SAMPLERS
 from dmlviz.config import TrainConfig
 from dmlviz.config.rules import long_tail
-from dmlviz.data import stratified_subset
+from dmlviz.data import Dataset, stratified_subset
+from dmlviz.data.corrections import as_trained
 
 MAX_SCORED = 600  # validation images scored at a snapshot: what they cost may not slow a training down
 MIN_PER_CLASS = 2  # fewer have no neighbor of their class
@@ -69,6 +71,46 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
     return TrainingSplit(
         train, validation, sample, _take(labels, members, lambda label, count: min(count, like_scored[label]))
     )
+
+
+def misfit_of(config: TrainConfig, data: Dataset, root: Path) -> str:
+    """Return what `misfit` says of the images of a data set that batches would be made of."""
+    labels = as_trained(data, config, root).train.labels
+    return misfit(config, labels[split_training_images(config, labels).train])
+
+
+def misfit(config: TrainConfig, labels: np.ndarray) -> str:
+    """Return for which batches these images to train on are too few, in a sentence; empty where there are enough.
+
+    Args:
+        config: The settings.
+        labels: Class IDs of the images that batches are made of (n).
+
+    Examples:
+        >>> misfit(TrainConfig(dataset="digits", sampler="shuffled"), np.arange(40) % 10)
+        'A batch has 160 images; got 40 training images: use a smaller batch_size.'
+    """
+    classes, counts = np.unique(labels, return_counts=True)
+    sampler, fewest, said = config.sampler_spec, counts.min(initial=len(labels)), ""
+    if sampler.by_class and len(classes) < config.classes_per_batch:
+        said = (
+            f"A batch has P = {config.classes_per_batch} classes; the training images have {len(classes)}: use "
+            f"classes_per_batch ≤ {len(classes)}."
+        )
+    elif sampler.by_class and fewest < config.images_per_class:
+        fewer = f"images_per_class ≤ {fewest}" if fewest > 1 else "a sampler that draws from all images"
+        said = (
+            f"A batch has K = {config.images_per_class} images per class; the smallest class to train on has {fewest}: "
+            f"use {fewer}, or train on more images."
+        )
+    elif sampler.tuple_kind and (len(classes) < 2 or fewest < 2):
+        said = (
+            "Pairs and triplets need at least 2 classes with at least 2 images each; the training images have "
+            f"{len(classes)} classes, the smallest with {fewest}: train on more images."
+        )
+    elif config.batch_size > len(labels) and not sampler.needs_labels and sampler.name not in SAMPLERS.plugged:
+        said = f"A batch has {config.batch_size} images; got {len(labels):,} training images: use a smaller batch_size."
+    return config.dataset_spec.said(said)
 
 
 def _long_tail(config: TrainConfig, labels: np.ndarray, usable: np.ndarray) -> np.ndarray:

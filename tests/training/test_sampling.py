@@ -1,6 +1,7 @@
 """Batches: their composition, that an epoch visits every image, and that a seed decides all."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -16,8 +17,9 @@ from dmlviz.config import TrainConfig
 from dmlviz.data import load
 from dmlviz.errors import UserError
 from dmlviz.training import sampling
+from dmlviz.training.loop import train
 from dmlviz.training.trainer import Trainer
-from dmlviz.training.validation_split import split_training_images
+from dmlviz.training.validation_split import misfit, split_training_images
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -121,7 +123,7 @@ def test_what_an_imbalance_leaves_too_few_for_is_refused_with_the_settings(digit
             TrainConfig(**tail, sampler=sampler, **{name: most + 1})
     with pytest.raises(UserError, match="K = 601 points of a class"):  # in the words of the data
         TrainConfig(dataset="moons", images_per_class=601)
-    with pytest.raises(UserError, match="K = 16 points per class; the smallest class has 3"):
+    with pytest.raises(UserError, match="K = 16 points per class; the smallest class to train on has 3"):
         sampling.build(TrainConfig(dataset="moons"), np.repeat([0, 1], [50, 3]), 0)
 
 
@@ -220,12 +222,6 @@ def test_random_triplets_are_anchor_positive_negative() -> None:
     assert set(a[:300]) == set(range(300))
 
 
-@pytest.mark.parametrize("labels", [np.zeros(20, int), np.array([0, 0, 1])])
-def test_too_few_images_for_pairs_are_one_sentence(labels: np.ndarray) -> None:
-    with pytest.raises(UserError, match="at least 2 classes with at least 2 images each; the training images have"):
-        sampling.random_pairs(labels, 4, rng())
-
-
 @pytest.mark.parametrize("sampler", list(SAMPLERS))
 def test_equal_seeds_give_equal_batches_and_epochs_differ(sampler: str) -> None:
     loss = "triplet" if SAMPLERS[sampler].tuple_kind == "triplets" else "contrastive"
@@ -239,24 +235,30 @@ def test_equal_seeds_give_equal_batches_and_epochs_differ(sampler: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "classes", "images", "message"),
+    ("settings", "counts", "message"),
     [
-        (np.zeros(50), 2, 4, r"has P = 2 classes; the training images have 1: use classes_per_batch ≤ 1\."),
-        (
-            np.repeat([0, 1], [50, 3]),
-            2,
-            4,
-            r"has K = 4 images per class; the smallest class has 3: use images_per_class",
-        ),
+        ({}, [50], "has P = 2 classes; the training images have 1: use classes_per_batch ≤ 1."),
+        ({}, [50, 3], "has K = 4 images per class; the smallest class to train on has 3: use im"),
+        ({"sampler": "random_pairs"}, [20], "at least 2 classes with at least 2 images each; the training"),
+        ({"sampler": "random_pairs"}, [2, 1], "have 2 classes, the smallest with 1: train on more images."),
+        ({"sampler": "shuffled"}, [60, 40], "has 160 images; got 100 training images"),
     ],
 )
-def test_too_few_classes_or_images_are_one_sentence(
-    labels: np.ndarray, classes: int, images: int, message: str
-) -> None:
-    with pytest.raises(UserError, match=message):
-        sampling.balanced(labels.astype(int), classes, images, rng())
+def test_too_few_classes_or_images_are_one_sentence(settings, counts, message) -> None:
+    config = TrainConfig(**{"loss": "contrastive", "classes_per_batch": 2, "images_per_class": 4, **settings})
+    labels = np.repeat(np.arange(len(counts)), counts)
+    with pytest.raises(UserError, match=re.escape(message)):
+        sampling.build(config, labels, 0)
 
 
-def test_a_shuffled_batch_larger_than_the_training_set_is_one_sentence() -> None:
-    with pytest.raises(UserError, match=r"has 160 images; got 100 training images"):
-        sampling.shuffled(100, 160, rng())
+@pytest.mark.parametrize("settings", [{"max_train_images": 170}, {"label_noise": 0.6, "images_per_class": 110}])
+def test_settings_that_do_not_fit_the_images_are_refused_before_a_training_begins(settings: dict) -> None:
+    with pytest.raises(UserError, match="images per class; the smallest class to train on has"):
+        train(TrainConfig(dataset="digits", **settings))
+
+
+def test_a_class_that_is_held_out_does_not_limit_the_images_of_the_others() -> None:
+    labels = np.repeat([0, 1, 2], [3, 401, 401])
+    config = TrainConfig(dataset="rings", held_out_classes=(0,), images_per_class=401, validation_fraction=0)
+    assert misfit(config, labels[split_training_images(config, labels).train]) == ""
+    assert config.replace(held_out_classes=()).images_per_class == 16

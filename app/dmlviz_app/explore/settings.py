@@ -63,7 +63,7 @@ def settings(ui: UIState, services: Services, run_view: RunView | None, only: Se
             datasets = services.datasets
             training_form.data_field(ui, config, datasets.trainable(), datasets.note(config.dataset))
         _below_data(ui, services, config.dataset)
-        training_form.training_form(ui, config)
+        training_form.training_form(ui, config, services.jobs.misfit)
     else:
         training_form.selected_fields(ui, config, services.datasets.trainable(), only)
 

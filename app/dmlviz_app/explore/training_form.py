@@ -24,6 +24,7 @@ from dmlviz_app.server.protocol import ROUTES
 from dmlviz_app.widgets.actions import button
 from dmlviz_app.widgets.architectures import show_architecture
 from dmlviz_app.widgets.error_boundary import error_boundary
+from dmlviz_app.widgets.messages import warn
 from dmlviz_app.widgets.pictures import picture_at
 from dmlviz_app.widgets.url_state import note_event
 
@@ -36,9 +37,9 @@ def data_field(ui: UIState, config: TrainConfig, datasets: Sequence[str], note: 
     _Form(ui, config).data(datasets, note)
 
 
-def training_form(ui: UIState, config: TrainConfig) -> None:
-    """Render every setting of the next training but its data; `config` is what they are now."""
-    form = _Form(ui, config)
+def training_form(ui: UIState, config: TrainConfig, misfit: Callable[[TrainConfig], str]) -> None:
+    """Render every setting of a training but its data; `misfit` says for which batches the images are too few."""
+    form = _Form(ui, config, misfit)
     with error_boundary("The choice of a loss"):
         form.loss()
     with error_boundary("The choice of a miner"):
@@ -92,9 +93,8 @@ def selected_fields(ui: UIState, config: TrainConfig, datasets: Sequence[str], n
 class _Form:
     """Widgets of the fields of one config."""
 
-    def __init__(self, ui: UIState, config: TrainConfig) -> None:
-        self.ui = ui
-        self.config = config
+    def __init__(self, ui: UIState, config: TrainConfig, misfit: Callable[[TrainConfig], str] = lambda _: "") -> None:
+        self.ui, self.config, self.misfit = ui, config, misfit
 
     def field(self, name: str, titles: Mapping[Any, str] | None = None) -> None:
         """Render the control of a setting, where it has a meaning; `titles` are its options, where they are others."""
@@ -146,7 +146,7 @@ class _Form:
         self.row("backbone_rate", "mixed_precision")
         if self.config.unfrozen_blocks:
             st.caption(cost_note(self.config))
-        columns = st.columns((2, 3))
+        columns = st.columns((9, 10))
         with columns[0]:
             self.field("embedding_dim")
         with columns[1]:
@@ -222,6 +222,8 @@ class _Form:
         if self.config.sampler_spec.by_class:
             self.row("classes_per_batch", "images_per_class")
         self.field("batch_size")
+        if said := self.misfit(self.config):
+            warn(said)
         self.field("memory")
 
     def views(self) -> None:
@@ -239,8 +241,8 @@ class _Form:
             return
         _say_what_is_missing()
         strengths, usual = AUGMENTATION.with_defaults(config.augmentation), usual_strengths(spec)
-        has_meaning = {"hue": spec.channels == 3, "ratio": strengths["crop"] > 0}
-        shown = [one for one in AUGMENTATION.parameters if has_meaning.get(one.name, True)]
+        has_meaning = {"hue": spec.channels == 3, "ratio": strengths["crop"] > 0, "shift": True}
+        shown = [one for one in AUGMENTATION.parameters if has_meaning.get(one.name, not spec.of_points)]
         for column, one in (place for at in range(0, len(shown), 2) for place in parameter_columns(shown[at : at + 2])):
             with column:
                 store = partial(self._set_strength, one.name)
@@ -250,8 +252,8 @@ class _Form:
                 key, then = f"augmentation-{words.lower()}", partial(self.ui.set, "augmentation", value)
                 button(words, key=key, type="tertiary", disabled=config.augmentation == value, on_click=then)
         reason = may_not_mirror(spec)
-        mirrored = f"not mirrored, {reason}" if reason else "mirrored"
-        st.caption(f"Usual for {spec.title}: {words_of_strengths(usual)}; {mirrored}.")
+        mirrored = "" if spec.of_points else f"; not mirrored, {reason}" if reason else "; mirrored"
+        st.caption(f"Usual for {spec.title}: {words_of_strengths(usual)}{mirrored}.")
         self.ui.messages.show("set.augmentation")
         if config.augmentation:
             words = spec.said(f"What it does to eight test images of {spec.title}")

@@ -2,14 +2,15 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, cast
 
 import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.data import num_test_images
+from dmlviz.data import Dataset, Split, is_at_hand, load, num_test_images
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.order import FOLLOWS, Lane, Order, R, projection, training
@@ -22,12 +23,26 @@ from dmlviz.runs.size_estimate import estimate_size
 from dmlviz.studies.runner import StudyRunner
 from dmlviz.studies.study import Study
 from dmlviz.studies.trial import Size
+from dmlviz.training.validation_split import misfit_of
 from dmlviz_app.people import policy
 from dmlviz_app.people.people import Person
 from dmlviz_app.people.personal_datasets import PersonalDatasets
 from dmlviz_app.people.personal_runs import PersonalRuns
 
 GALLERY_TIMEOUT_S = 120.0  # seconds: a net that is new to 10,000 kept pictures embeds them first
+
+
+@lru_cache(maxsize=16)
+def _labeled(name: str, folder: Path) -> Dataset:
+    """Return a data set with the labels of its training images in place of the images."""
+    labels = (dataset := load(name, folder)).train.labels
+    return replace(dataset, train=Split(labels, labels), test=Split(labels[:0], labels[:0]))
+
+
+@lru_cache(maxsize=64)
+def _misfit(settings: str, folder: Path) -> str:
+    config = TrainConfig.from_json(settings)
+    return misfit_of(config, _labeled(config.dataset, folder), folder)
 
 
 @dataclass(frozen=True)
@@ -81,8 +96,15 @@ class PersonalJobs:
         order = training(self.scheduler.runs, config)
         self.check_training(config.dataset, order.folder)
         if order.existing() is None:
+            if said := self.misfit(config):
+                raise UserError(said)
             order = training(self.scheduler.runs, config, self._check_size(config, of))
         return order
+
+    def misfit(self, config: TrainConfig) -> str:
+        """Return what `misfit_of` says; empty for images that are still to be downloaded or made."""
+        folder = self.datasets.folder
+        return _misfit(config.to_json(), folder) if is_at_hand(config.dataset, folder) else ""
 
     def is_trained(self, config: TrainConfig) -> bool:
         """Return whether a run of these settings has finished, so that `train` begins none."""
