@@ -67,7 +67,9 @@ def race(
         run = store.get(config.id)
         why = run.end.get("reason", run.state) if run.end else run.state
         made = run.embeddings
-        said = why if made is None else f"{told(run.metrics)} on {len(made):,} test images"
+        said = (
+            why if made is None else run.config.dataset_spec.said(f"{told(run.metrics)} on {len(made):,} test images")
+        )
         console.print(f"{LOSSES[config.loss].title}: {said}\n  {run.path}", markup=False)
     if open_ones and stop():
         raise typer.Exit(130)

@@ -109,7 +109,8 @@ class TrainingMonitor:
         between = metrics.get("mean_negative_distance", float("nan"))
         before = self.initial_metrics.get("mean_negative_distance", float("nan"))
         rank, dimensions = metrics.get("effective_rank", float("nan")), self.config.embedding_dim
-        is_collapsed, is_line = metrics.get("collapsed") == 1, dimensions > 1 and 0 < rank < MIN_EFFECTIVE_RANK
+        is_collapsed = metrics.get("collapsed") == 1
+        is_line = dimensions > 1 and len(self.config.train_classes) > 2 and 0 < rank < MIN_EFFECTIVE_RANK
         if between <= COLLAPSE_RATIO * before or (is_collapsed and not is_line):
             return Alarm(
                 "collapsed",

@@ -57,10 +57,11 @@ def test_a_collapse_is_raised_once_and_cleared_on_recovery():
     assert tracked(*events) == [(5, "collapsed", True), (20, "collapsed", False)]
 
 
-def test_a_line_counts_as_collapse_only_above_two_dimensions():
+def test_a_line_counts_as_collapse_only_above_two_dimensions_and_classes():
     events = [snapshot(0), snapshot(5, effective_rank=1.1)]
     assert tracked(*events) == [(5, "collapsed", True)]
     assert tracked(*events, config=TrainConfig(embedding_dim=2)) == []
+    assert tracked(*events, config=TrainConfig(dataset="moons", embedding_dim=16)) == []  # two means are on one
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ REFRESH_S = 2.0
 def clean_view(ui: CleanState, services: Services) -> None:
     """Render the page."""
     st.markdown(
-        "### Clean the data\n:small[A net that has learned from all images disagrees with a few of them; some of your "
+        "### Clean the data\n:small[A net that has learned from the data disagrees with a few of them; some of your "
         "own vectors disagree with their neighbors. Look at them: the data stay as they are.]"
     )
     run = _choice(ui, services)
@@ -54,7 +54,7 @@ def clean_view(ui: CleanState, services: Services) -> None:
             data=ReviewSheetProps(
                 run=run.id,
                 url=f"{ROUTES}/runs/{run.id}/cleaning",
-                items="own vectors" if has_own_vectors(run) else run.config.dataset_spec.said("training images"),
+                items="vectors" if has_own_vectors(run) else run.config.dataset_spec.said("training images"),
                 classes=list(short_names(DATASETS[run.config.dataset].classes)),
                 read_only=not services.person.may(CORRECT),
             ),

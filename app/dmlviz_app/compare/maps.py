@@ -68,7 +68,7 @@ def choice_of_runs(ui: CompareState, services: Services, pair: Compared) -> None
 
     bound_widget(
         st.multiselect,
-        f"Or choose 2 to {len(SIDES)} runs of these images",
+        pair.a.run.config.dataset_spec.said(f"Or choose 2 to {len(SIDES)} runs of these images"),
         "compare.runs",
         list(dict.fromkeys(view.run.id for view in pair.views if view.run.id in runs)),
         choose,
