@@ -2,7 +2,7 @@
 
 The first part keeps a ready-made run: its net as ONNX, its test images as an index of FAISS and as a table, and its
 threshold. The second part is all that another program needs: onnxruntime embeds pictures, FAISS finds their nearest
-test images, the threshold says which are unknown, and `parts` why two pictures are near.
+test images, the threshold says which are too far from these, and `parts` why two pictures are near.
 """
 
 import csv
@@ -67,5 +67,6 @@ if __name__ == "__main__":
     squared, items = index.search(embed(pictures), 5)  # squared Euclidean distances, numbers of test images
     for name, distances, found in zip(("test image 42", "drawn one"), np.sqrt(squared.clip(0)), items, strict=True):
         neighbors = ", ".join(f"{item} ({classes[item]}) {d:.3f}" for item, d in zip(found, distances, strict=True))
-        print(f"{name}: {'known' if distances[0] <= limit else 'unknown'}: {neighbors}")
+        print(f"{name}: {'within' if distances[0] <= limit else 'beyond'} the threshold: {neighbors}")
+    print("Beyond it is unknown; within, dmlviz ask also compares votes and shapes: known, unsure or unknown.")
     print("The drawn one, without each of its parts:", parts(pictures)[1].round(2), sep="\n")

@@ -222,7 +222,8 @@ class SearchService:
         image = prepared.image[None]
         embeddings = embed(self.run, image)
         embedding = embeddings[0]
-        nearest = self.run.neighbors_of_point(np.asarray(embedding, np.float32), k)
+        voters = voting_neighbors(self.run.known_labels)  # as on the page, however many are asked for
+        nearest = self.run.neighbors_of_point(np.asarray(embedding, np.float32), max(k, voters))
         classes, notes = DATASETS[dataset].classes, [prepared.choice] if prepared.choice else []
         confidence = judge_of(self.run, self.data_root).judge(image, embeddings)[0]
         kept = []
@@ -234,11 +235,10 @@ class SearchService:
             limit = limit or kept_threshold(self.run)
         except DamagedFileError as error:
             notes.append(f"The threshold is left out: {error}")
-        distances = [neighbor.distance for neighbor in nearest]
+        distances = [neighbor.distance for neighbor in nearest[:voters]]
         name = name_of(kept, distances, confidence["level"])
         least = min([distances[0], *(one.distance for one in kept[:1])])
-        voters = nearest[: voting_neighbors(self.run.known_labels)]
-        label, votes = Counter(neighbor.label for neighbor in voters).most_common(1)[0]
+        label, votes = Counter(neighbor.label for neighbor in nearest[:voters]).most_common(1)[0]
         return {
             "class": classes[label],
             "votes": votes,
@@ -246,7 +246,7 @@ class SearchService:
             "confidence": judged(confidence, least, limit),
             "neighbors": [
                 {"item": neighbor.item, "class": classes[neighbor.label], "distance": neighbor.distance}
-                for neighbor in nearest
+                for neighbor in nearest[:k]
             ],
             "gallery": [{"kept": one.id, "class": one.name, "distance": one.distance} for one in kept],
             "embedding": [float(value) for value in embedding],

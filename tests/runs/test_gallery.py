@@ -345,6 +345,7 @@ def test_the_command_lists_adds_finds_exports_and_removes(run, images, tmp_path,
     assert answer["neighbors"][0]["class"] == "[red]plus"
     served = SearchService(run, None).answer(file.read_bytes(), 3)
     assert (served["name"], served["gallery"][0]["class"], served["notes"]) == ("[red]plus", "[red]plus", [])
+    assert served["votes"] == SearchService(run, None).answer(file.read_bytes(), 1)["votes"] > 1, "as on the page"
     assert "1 picture" in command("gallery", run.id, "export", tmp_path / "mine.zip").out
     assert "Removed 1 picture." in command("gallery", run.id, "remove", "[red]plus").out
     assert "Kept 1 picture." in command("gallery", run.id, "add", tmp_path / "mine.zip").out
