@@ -17,7 +17,6 @@ from dmlviz.catalog.datasets import DATASETS
 from dmlviz.data import idx, load
 from dmlviz.data.class_names import UNLABELED, label_text, short_names
 from dmlviz.data.embedding_file import SUFFIXES, LabeledEmbeddings, how_to_save, read_embeddings
-from dmlviz.data.idx import parse_name
 from dmlviz.data.image_ops import as_pixels
 from dmlviz.data.table_file import Choice, suffix_of
 from dmlviz.errors import DamagedFileError, UserError
@@ -217,52 +216,49 @@ def _pictures(run: Run, path: Path) -> Given:
         if path.is_file() and not alone and zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:  # whose size `read_named` has checked
                 files = [Path(archive.extract(one, unpacked)) for one in archive.namelist() if _is_array(one)]
-        names_of = {file: parse_name(file.name) for file in files}
+        names_of = {file: idx.parse_name(file.name) for file in files}
         for file, own in names_of.items():
             if own and own.kind == "labels" and own._replace(kind="images") in names_of.values():
                 continue
             try:
                 pixels, labels = _read_pixels(file, DATASETS[run.config.dataset])
+            except DamagedFileError as error:
+                failures.append(f"{file.name} could not be read ({error.reason}): save it again.")
             except UserError as error:
                 failures.append(_NO_CHOICE.sub("", str(error).replace(f"{file.parent}/", "")))
-                continue
-            images.extend(pixels)
-            names.extend(labels)
-            titles.extend(f"{file.name} {number + 1}" for number in range(len(pixels)))
-    if not (found or files or failures):
-        failures = [f"{path.name}: There is no picture in it."]
-    return images, names, titles, hints, failures
+            else:
+                images.extend(pixels)
+                names.extend(labels)
+                titles.extend(f"{file.name} {number + 1}" for number in range(len(pixels)))
+    return images, names, titles, hints, failures or [f"{path.name}: There is no picture in it."] * (not images)
 
 
 def _is_array(name: str) -> bool:
-    is_idx = parse_name(Path(name).name) or re.search(r"(idx\d|ubyte)(\.gz)?$", name)
+    is_idx = idx.parse_name(Path(name).name) or re.search(r"(idx\d|ubyte)(\.gz)?$", name)
     return Path(name).name[0] != "." and bool(suffix_of(name) in SUFFIXES or is_idx)
 
 
 def _read_pixels(path: Path, spec: DatasetSpec) -> tuple[np.ndarray, list[str]]:
     """Return the images of an array, IDX file or table, as large as those of a data set, and each one's class name."""
-    name, suffix, named = path.name, suffix_of(path), parse_name(path.name)
+    name, suffix, named = path.name, suffix_of(path), idx.parse_name(path.name)
     beside = named and named._replace(kind="labels")
     form, labels = (spec.size, spec.size, 3)[: 3 if spec.channels == 3 else 2], list[object]()
-    try:
-        if suffix == ".npy":
-            images = np.asarray(read_array(path))
-        elif suffix == ".npz":
-            images, *others = sorted(read_arrays(path).values(), key=np.size, reverse=True) or [np.empty(0)]
-            labels = [label for one in others for label in one.ravel().tolist()]
-        elif suffix in SUFFIXES or how_to_save(name):
-            rows = read_embeddings(path, least=1)
-            images, labels = rows.embeddings, [rows.classes[label] for label in rows.labels if rows.labeled]
-            if not rows.labeled and images.shape[1] == math.prod(form) + 1:  # without names, the label comes first
-                images, labels = images[:, 1:], images[:, 0].tolist()
-        else:
-            images = idx.read(path, 3, AGAIN)
-            images = images.swapaxes(1, 2) if "emnist" in name.lower() else images  # they lie on their sides
-        for one in sorted(path.parent.iterdir()) if beside and not labels else ():
-            if parse_name(one.name) == beside:
-                labels = idx.read(one, 1, AGAIN).tolist()
-    except DamagedFileError as error:
-        raise UserError(f"{name} could not be read ({error.reason}): save it again.") from None
+    if suffix == ".npy":
+        images = np.asarray(read_array(path))
+    elif suffix == ".npz":
+        images, *others = sorted(read_arrays(path).values(), key=np.size, reverse=True) or [np.empty(0)]
+        labels = [label for one in others for label in one.ravel().tolist()]
+    elif suffix in SUFFIXES or how_to_save(name):
+        rows = read_embeddings(path, least=1)
+        images, labels = rows.embeddings, [rows.classes[label] for label in rows.labels if rows.labeled]
+        if not rows.labeled and images.shape[1] == math.prod(form) + 1:  # without names, the label comes first
+            images, labels = images[:, 1:], images[:, 0].tolist()
+    else:
+        images = idx.read(path, 3, AGAIN)
+        images = images.swapaxes(1, 2) if "emnist" in name.lower() else images  # they lie on their sides
+    for one in sorted(path.parent.iterdir()) if beside and not labels else ():
+        if idx.parse_name(one.name) == beside:
+            labels = idx.read(one, 1, AGAIN).tolist()
     pixels = as_pixels(images.reshape(-1, *form) if images.shape[1:] == (math.prod(form),) else images, name)
     if pixels.shape[1:] != form or not len(pixels) or len(labels) not in (0, len(pixels)):
         own, given = (" × ".join(map(str, sides)) or "one number" for sides in (form, images.shape))
@@ -270,8 +266,7 @@ def _read_pixels(path: Path, spec: DatasetSpec) -> tuple[np.ndarray, list[str]]:
             f"Images for this map are n × {own}, with a label of each or none; {name} has {given} and {len(labels):,} "
             "labels: save them so, or as pictures, which are fitted."
         )
-    names = [label_text(label) for label in labels] or [""] * len(pixels)
-    return pixels, ["" if one == UNLABELED else one for one in names]
+    return pixels, ["" if one == UNLABELED else one for one in map(label_text, labels)] or [""] * len(pixels)
 
 
 def _without_names(path: Path, columns: Sequence[str]) -> LabeledEmbeddings | None:
