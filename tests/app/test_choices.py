@@ -74,8 +74,8 @@ NAMES = ("custom-0b9a77e1fea75e75", "custom-66282fd0fea75e75", "custom-9931c0def
 def equal_titles(here):
     """Three data sets with one title."""
     for name in NAMES:
-        parts = {f"{part}_images": np.zeros((4, 8, 8), np.uint8) for part in custom_datasets.PARTS}
-        labels = {f"{part}_labels": np.arange(4) % 2 for part in custom_datasets.PARTS}
+        parts = {f"{part}_images": np.zeros((40, 8, 8), np.uint8) for part in custom_datasets.PARTS}
+        labels = {f"{part}_labels": np.arange(40) % 2 for part in custom_datasets.PARTS}
         spec = replace(DATASETS["digits"], name=name, title="Gray", classes=("a", "b"))
         custom_datasets.save(here.data, name, spec.to_dict(), parts | labels)
 

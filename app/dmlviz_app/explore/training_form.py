@@ -243,7 +243,7 @@ class _Form:
         strengths, usual = AUGMENTATION.with_defaults(config.augmentation), usual_strengths(spec)
         has_meaning = {"hue": spec.channels == 3, "ratio": strengths["crop"] > 0, "shift": True}
         shown = [one for one in AUGMENTATION.parameters if has_meaning.get(one.name, not spec.of_points)]
-        for column, one in (place for at in range(0, len(shown), 2) for place in parameter_columns(shown[at : at + 2])):
+        for column, one in parameter_columns(shown):
             with column:
                 store = partial(self._set_strength, one.name)
                 parameter_widget(one, f"set.augmentation.{one.name}", strengths[one.name], store)

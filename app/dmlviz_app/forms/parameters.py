@@ -1,5 +1,6 @@
 """Parameters of a loss, miner or projection as widgets, generated from their specs."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -149,8 +150,8 @@ def parameter_columns(parameters: Sequence[Parameter]) -> list[tuple[Any, Parame
     """Pair each parameter with the column that it is rendered in: two in a row, and a formula in a row of its own."""
     wide = [(st.container(), parameter) for parameter in parameters if isinstance(parameter, FormulaParameter)]
     others = [parameter for parameter in parameters if not isinstance(parameter, FormulaParameter)]
-    columns = st.columns(2) if len(others) > 1 else [st.container()]
-    return wide + [(columns[index % len(columns)], parameter) for index, parameter in enumerate(others)]
+    rows = [st.columns(2) if len(others) > 1 else [st.container()] for _ in others[::2]]  # in this order on a phone
+    return [*wide, *zip(itertools.chain(*rows), others, strict=False)]
 
 
 def _key(role: str, choice: Spec, parameter: Parameter) -> str:

@@ -215,7 +215,9 @@ export function scoreInWords(readings: ScoreState, step: number | null, brief = 
     const images = isFinal(readings, step) ? testItems(readings) : scoredImages(readings);
     return `${at}${right} of ${of} ${images} have a right neighbor${without ? `; ${grouped(without)} left out` : ""}`;
   }
-  const but = without ? `; ${grouped(without)} without a label, or alone with it, are left out` : "";
+  const but = without
+    ? `; ${grouped(without)} without a label, or alone with it, ${without === 1 ? "is" : "are"} left out`
+    : "";
   return `${right} of ${of} ${items(readings)} have a nearest neighbor of their own class${but}`;
 }
 
