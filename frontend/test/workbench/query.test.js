@@ -178,3 +178,22 @@ test("the picture before is not kept under the next one's name", async (t) => {
   void question.send({ url: "/query", view: "" }, new Blob(["x"]), "next.png");
   assert.equal(question.keepable, null);
 });
+
+test("a picture whose connection breaks is sent again by itself, not the one before it", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const settle = () => new Promise((done) => setImmediate(done));
+  const question = Object.assign(new PictureQuestion(), { picture: { small: "before", url: "" }, answer: {} });
+  const sent = [];
+  t.mock.method(globalThis, "fetch", async (_address, { body }) => {
+    sent.push(body);
+    if (sent.length < 2) throw new TypeError("Failed to fetch");
+    return Response.json({ picture: "AA==", frames: [], places: { views: {} } });
+  });
+  const next = new Blob(["x"]);
+  await question.send({ url: "/query", view: "" }, next, "next.png");
+  assert.match(question.trouble, /^next.png: The server did not answer/);
+  t.mock.timers.tick(1000);
+  await settle();
+  await settle();
+  assert.deepEqual([sent, question.trouble, question.picture.name], [[next, next], "", "next.png"]);
+});

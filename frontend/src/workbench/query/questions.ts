@@ -66,7 +66,7 @@ export class Asker {
     } catch (error) {
       if (under.signal.aborted) return null;
       if (error instanceof Refused) throw error;
-      throw new Refused("The server did not answer; see whether it is still there, and try again.");
+      throw new Refused("The server did not answer; see whether it is still there, and try again.", undefined, true);
     }
   }
 
@@ -93,7 +93,7 @@ abstract class AnsweredQuestion {
   protected asker = new Asker();
   private about = { url: "", view: "", live: false }; // what the last question was asked of
   private before: Answered | null = null; // the answer that the next one goes on from
-  private later = false; // the net could not answer yet
+  protected later = false; // the net could not answer yet
   private waits = false;
   private asked = -1; // at this snapshot
   private tries = 0; // of the question that is asked now, before
@@ -242,6 +242,7 @@ export class PictureQuestion extends AnsweredQuestion {
   picture: Picture | null = null;
   busy = ""; // the name of what is on its way
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private unsent: [origin: Question, name: string, frame: Frame | null] | null = null; // which did not arrive
 
   /** Ask about another picture. The one before stays where this one cannot be read. */
   async send(source: QuerySource, origin: Question, name: string, frame: Frame | null = null): Promise<void> {
@@ -251,6 +252,7 @@ export class PictureQuestion extends AnsweredQuestion {
     this.onChange();
     await this.ask(source, origin, { frame, returns: true }, (answer, picture, trouble) => {
       this.busy = "";
+      this.unsent = this.later ? [origin, name, frame] : null;
       if (trouble) this.trouble = `${name}: ${trouble}`;
       if (picture) this.adopt(name, origin, picture, answer, frame);
     });
@@ -260,7 +262,7 @@ export class PictureQuestion extends AnsweredQuestion {
   reframe(source: QuerySource, frame: Frame): void {
     const { picture } = this;
     if (!picture) return;
-    picture.frame = frame;
+    [picture.frame, this.unsent] = [frame, null];
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.askSmall(source), REFRAME_DELAY_MS);
   }
@@ -268,7 +270,7 @@ export class PictureQuestion extends AnsweredQuestion {
   remove(): void {
     clearTimeout(this.timer);
     if (this.picture) URL.revokeObjectURL(this.picture.url);
-    this.picture = null;
+    this.picture = this.unsent = null;
     this.busy = "";
     this.forget();
     this.onChange();
@@ -280,7 +282,8 @@ export class PictureQuestion extends AnsweredQuestion {
   }
 
   protected again(source: QuerySource, elsewhere: boolean): void {
-    const { picture } = this;
+    const { picture, unsent } = this;
+    if (unsent) return this.heed(this.send(source, ...unsent));
     if (!picture) return;
     if (elsewhere) this.heed(this.send(source, picture.origin, picture.name, picture.frame));
     else this.askSmall(source);
