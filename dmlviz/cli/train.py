@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -160,13 +161,11 @@ def _load(config: TrainConfig, root: Any, console: Console) -> Any:
     from dmlviz.data import load
     from dmlviz.training.validation_split import misfit_of
 
-    name = config.dataset
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(f"Downloading {DATASETS[name].title}", total=None, visible=False)
-        dataset = load(
-            name, root, progress=lambda done, total: progress.update(task, completed=done, total=total, visible=True)
-        )
+        task = progress.add_task(f"Downloading {config.dataset_spec.title}", total=None, visible=False)
+        tell = partial(progress.update, task, visible=True)
+        dataset = load(config.dataset, root, progress=lambda done, total: tell(completed=done, total=total))
     if said := misfit_of(config, dataset, data_root(root)):
         raise UserError(said)
     return dataset

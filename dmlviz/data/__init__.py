@@ -199,14 +199,6 @@ def stratified_subset(labels: np.ndarray, count: int, seed: int = 0) -> np.ndarr
     return np.sort(np.argsort(position, kind="stable")[:count]).astype(np.int64)
 
 
-def is_at_hand(name: str, root: Path) -> bool:
-    """Return whether `load` neither downloads a data set nor makes it."""
-    spec = DATASETS[name]
-    if spec.recipe is None:
-        return _is_available(name, root)
-    return made.cache_folder(spec, _source(spec.recipe, root), root).exists()
-
-
 def _is_available(name: str, root: Path) -> bool:
     recipe = DATASETS[name].recipe
     if recipe is not None:

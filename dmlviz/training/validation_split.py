@@ -74,29 +74,18 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
 
 
 def misfit_of(config: TrainConfig, data: Dataset, root: Path) -> str:
-    """Return what `misfit` says of the images of a data set that batches would be made of."""
+    """Return what `misfit` says of the images of a data set that would be trained on."""
     labels = as_trained(data, config, root).train.labels
     return misfit(config, labels[split_training_images(config, labels).train])
 
 
 def misfit(config: TrainConfig, labels: np.ndarray) -> str:
-    """Return for which batches these images to train on are too few, in a sentence; empty where there are enough.
-
-    Args:
-        config: The settings.
-        labels: Class IDs of the images that batches are made of (n).
-
-    Examples:
-        >>> misfit(TrainConfig(dataset="digits", sampler="shuffled"), np.arange(40) % 10)
-        'A batch has 160 images; got 40 training images: use a smaller batch_size.'
-    """
+    """Return why images to train on, of these classes (n), do not fill a batch, in a sentence; empty where they do."""
     classes, counts = np.unique(labels, return_counts=True)
     sampler, fewest, said = config.sampler_spec, counts.min(initial=len(labels)), ""
     if sampler.by_class and len(classes) < config.classes_per_batch:
-        said = (
-            f"A batch has P = {config.classes_per_batch} classes; the training images have {len(classes)}: use "
-            f"classes_per_batch ≤ {len(classes)}."
-        )
+        most = len(classes)
+        said = f"A batch has P = {config.classes_per_batch} classes; the training images have {most}: use P ≤ {most}."
     elif sampler.by_class and fewest < config.images_per_class:
         fewer = f"images_per_class ≤ {fewest}" if fewest > 1 else "a sampler that draws from all images"
         said = (

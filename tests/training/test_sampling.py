@@ -237,7 +237,7 @@ def test_equal_seeds_give_equal_batches_and_epochs_differ(sampler: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "counts", "message"),
     [
-        ({}, [50], "has P = 2 classes; the training images have 1: use classes_per_batch ≤ 1."),
+        ({}, [50], "has P = 2 classes; the training images have 1: use P ≤ 1."),
         ({}, [50, 3], "has K = 4 images per class; the smallest class to train on has 3: use im"),
         ({"sampler": "random_pairs"}, [20], "at least 2 classes with at least 2 images each; the training"),
         ({"sampler": "random_pairs"}, [2, 1], "have 2 classes, the smallest with 1: train on more images."),

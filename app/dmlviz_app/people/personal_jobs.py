@@ -10,7 +10,7 @@ from typing import Literal, cast
 import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.data import Dataset, Split, is_at_hand, load, num_test_images
+from dmlviz.data import Dataset, Split, load, num_test_images
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.order import FOLLOWS, Lane, Order, R, projection, training
@@ -102,9 +102,9 @@ class PersonalJobs:
         return order
 
     def misfit(self, config: TrainConfig) -> str:
-        """Return what `misfit_of` says; empty for images that are still to be downloaded or made."""
-        folder = self.datasets.folder
-        return _misfit(config.to_json(), folder) if is_at_hand(config.dataset, folder) else ""
+        """Return what `misfit_of` says; empty for images that are to be downloaded, or made from others."""
+        known = config.dataset_spec.recipe is None and config.dataset in self.datasets.available()
+        return _misfit(config.to_json(), self.datasets.folder) if known else ""
 
     def is_trained(self, config: TrainConfig) -> bool:
         """Return whether a run of these settings has finished, so that `train` begins none."""

@@ -9,10 +9,7 @@ const TRAINING_IMAGE = "training image";
 /** A text on images; where the training data are points of the plane, on points. */
 export const said = (text: string, noun = TRAINING_IMAGE): string =>
   noun === "training point"
-    ? text
-        .replace(/\ban image/g, "a point")
-        .replace(/nearly the same pixels/g, "the same coordinates")
-        .replace(/([Ii])mage/g, (_, i) => (i === "I" ? "Point" : "point"))
+    ? text.replace(/\ban image/g, "a point").replace(/([Ii])mage/g, (_, i) => (i === "I" ? "Point" : "point"))
     : text;
 
 export const KINDS: { kind: Kind; title: string; meaning: string; ofVectors: string }[] = [
@@ -32,13 +29,13 @@ export const KINDS: { kind: Kind; title: string; meaning: string; ofVectors: str
   {
     kind: "duplicate",
     title: "Near duplicates",
-    meaning: "Training images with nearly the same pixels, in pairs.",
+    meaning: "Training images that are nearly the same, in pairs.",
     ofVectors: "Pairs with nearly the same vector.",
   },
   {
     kind: "leak",
     title: "Leaks",
-    meaning: "Training images with nearly the same pixels as a test image.",
+    meaning: "Training images that are nearly the same as a test image.",
     ofVectors: "",
   },
   {
