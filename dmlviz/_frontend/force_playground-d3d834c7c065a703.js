@@ -1,1 +1,0 @@
-export { force_playground as default } from "../dmlviz.workbench/page-dd44f037a4707fc6.js";
