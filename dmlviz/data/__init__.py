@@ -1,6 +1,7 @@
 """Data sets as NumPy arrays: loaded from disk or downloaded, and validated. No torch."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -122,7 +123,7 @@ def num_train_images(name: str, root: str | Path | None = None) -> int:
     """
     if custom_datasets.is_custom(name):
         return len(custom_datasets.load_arrays(data_root(root), name)["train_labels"])
-    return _num_images(name, data_root(root))[0]
+    return len(labeled(name, data_root(root)).train)
 
 
 def num_test_images(name: str, root: str | Path | None = None) -> int:
@@ -138,13 +139,24 @@ def num_test_images(name: str, root: str | Path | None = None) -> int:
     """
     if custom_datasets.is_custom(name):
         return len(custom_datasets.load_arrays(data_root(root), name)["test_labels"])
-    return _num_images(name, data_root(root))[1]
+    return len(labeled(name, data_root(root)).test)
 
 
 @lru_cache(maxsize=16)
-def _num_images(name: str, root: Path) -> tuple[int, int]:
+def labeled(name: str, root: Path) -> Dataset:
+    """Return a data set with its labels in place of the images, to be counted: the images are read and let go.
+
+    Args:
+        name: Name in the catalog.
+        root: Folder of the data sets.
+
+    Examples:
+        >>> labeled("digits", data_root()).test.images.shape
+        (596,)
+    """
     dataset = load(name, root)
-    return len(dataset.train), len(dataset.test)
+    train, test = (Split(part.labels, part.labels) for part in (dataset.train, dataset.test))
+    return replace(dataset, train=train, test=test)
 
 
 def dataset_note(name: str, root: str | Path | None = None) -> str:

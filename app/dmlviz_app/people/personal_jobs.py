@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, cast
@@ -10,7 +10,7 @@ from typing import Literal, cast
 import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.data import Dataset, Split, load, num_test_images
+from dmlviz.data import labeled, num_test_images
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.order import FOLLOWS, Lane, Order, R, projection, training
@@ -32,17 +32,10 @@ from dmlviz_app.people.personal_runs import PersonalRuns
 GALLERY_TIMEOUT_S = 120.0  # seconds: a net that is new to 10,000 kept pictures embeds them first
 
 
-@lru_cache(maxsize=16)
-def _labeled(name: str, folder: Path) -> Dataset:
-    """Return a data set with the labels of its training images in place of the images."""
-    labels = (dataset := load(name, folder)).train.labels
-    return replace(dataset, train=Split(labels, labels), test=Split(labels[:0], labels[:0]))
-
-
 @lru_cache(maxsize=64)
 def _misfit(settings: str, folder: Path) -> str:
     config = TrainConfig.from_json(settings)
-    return misfit_of(config, _labeled(config.dataset, folder), folder)
+    return misfit_of(config, labeled(config.dataset, folder), folder)
 
 
 @dataclass(frozen=True)
