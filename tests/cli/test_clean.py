@@ -68,10 +68,10 @@ def test_a_decision_that_cannot_be_is_a_sentence(trained, run_cli, tmp_path):
 def test_training_with_corrections_of_other_images_says_so_and_not_that_it_diverged(quick, run_cli, tmp_path):
     Corrections("digits").decide(5000, "exclude", 6000, 10).save(tmp_path)
     code, output, error = run_cli(*quick, "--corrections", "latest", "--runs", tmp_path, "--data", tmp_path)
-    assert code == 1
+    assert code == 2
     assert "--undo 5000" in error
     assert "diverged" not in output + error
-    run = Runs(tmp_path).list()[0]
+    run = Runs(tmp_path).list()[0]  # a ready-made one: the refused training left none
     code, *_ = run_cli("clean", run.id, "--undo", 5000, "--runs", tmp_path, "--data", tmp_path)
     assert code == 0
     assert load_corrections(tmp_path, "digits") == Corrections("digits")
