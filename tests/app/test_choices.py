@@ -80,14 +80,25 @@ def equal_titles(here):
         custom_datasets.save(here.data, name, spec.to_dict(), parts | labels)
 
 
+@pytest.fixture
+def trainings(here, monkeypatch):
+    """The configs of the trainings that were started."""
+    started = []
+
+    def submit(order, owner=""):
+        started.append((run := order.begin()).config)
+        return run
+
+    monkeypatch.setattr(here.scheduler, "submit", submit)
+    return started
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_a_training_is_on_the_data_set_that_was_chosen_of_those_with_one_title(here, equal_titles, monkeypatch, name):
-    started = []
-    monkeypatch.setattr(here.scheduler, "submit", lambda order, owner="": started.append(order) or order.begin())
+def test_a_training_is_on_the_data_set_that_was_chosen_of_those_with_one_title(equal_titles, trainings, name):
     page = open_page(dataset=name).run()  # as the browser sends back what is chosen
     page.button(key="train").click().run()
-    assert [order.dataset for order in started] == [name]
+    assert [config.dataset for config in trainings] == [name]
     labels = [label for label in page.selectbox(key="set.dataset").options if label.startswith("Gray")]
     assert labels == ["Gray (0b9a77)", "Gray (66282f)", "Gray (9931c0)"]
 
@@ -133,25 +144,26 @@ def test_a_number_or_special_value_is_read_when_the_form_is_submitted():
     assert learning_rate() == "auto"
 
 
-@pytest.fixture
-def trainings(here, monkeypatch):
-    """The configs of the trainings that were started."""
-    started = []
-
-    def submit(order, owner=""):
-        run = order.begin()
-        started.append(run.config)
-        return run
-
-    monkeypatch.setattr(here.scheduler, "submit", submit)
-    return started
-
-
 def test_a_training_has_the_settings_of_now(run, trainings):
     page = open_page(run=run.id, dataset="digits")
     page.session_state["page.explore"].set("net", "linear")
     page.button(key="train").click().run()
     assert [config.net for config in trainings] == ["linear"]
+
+
+@pytest.mark.parametrize("field", ["custom_triplet.formula", "weighted_sum.a.custom_pair.formula"])
+def test_a_formula_that_cannot_be_read_stays_in_its_field_and_is_not_trained(run, trainings, field):
+    page = open_page(run=run.id, dataset="digits", loss=field.partition(".")[0], **{"loss.a": "custom_pair"})
+    before = page.text_input(key=(field := f"loss.{field}")).value
+    page.text_input(key=field).set_value("relu(").run()
+    page.button(key="train").click().run()
+    assert page.text_input(key=field).value == "relu("
+    said = [caption.value for caption in page.sidebar.caption if "until it can be read" in caption.value]
+    assert (len(said), len(trainings)) == (2, 0)
+    page.text_input(key=field).set_value(before).run()
+    assert not page.session_state["page.explore"].messages.refused()
+    page.button(key="train").click().run()
+    assert len(trainings) == 1
 
 
 def test_a_changed_copy_of_a_run_has_the_value_of_now(run, trainings):
@@ -190,11 +202,15 @@ def test_a_lab_runs_on_the_data_of_now(here, run, monkeypatch):
     assert started == [last]
 
 
+def imported(here, path, **column):
+    """Return the run of a table of nine rows with this column."""
+    parquet.write_table(pa.table({"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, **column}), path)
+    return import_embeddings(here.runs, import_path(path), "t")
+
+
 @pytest.mark.slow
 def test_the_rows_that_are_selected_are_those_of_the_filter_of_now(here, tmp_path):
-    columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "name": list("abcdefghi")}
-    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
-    run = import_embeddings(here.runs, import_path(tmp_path / "t.parquet"), "t")
+    run = imported(here, tmp_path / "t.parquet", name=list("abcdefghi"))
     page = open_page(run=run.id)
     page.session_state["table"] = True
     page.run()
@@ -205,9 +221,7 @@ def test_the_rows_that_are_selected_are_those_of_the_filter_of_now(here, tmp_pat
 
 @pytest.mark.slow
 def test_the_table_lists_the_selection_in_the_order_of_a_column(here, tmp_path):
-    columns = {"vector": np.eye(9).tolist(), "label": ["cat", "dog", "cow"] * 3, "price": np.arange(9.0)[::-1]}
-    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
-    run = import_embeddings(here.runs, import_path(tmp_path / "t.parquet"), "t")
+    run = imported(here, tmp_path / "t.parquet", price=np.arange(9.0)[::-1])
     page = open_page(run=run.id, select=Selection.of(run.config.dataset, np.array([1, 4, 7, 8])).encode)
     page.session_state["table"] = True
     page.run()

@@ -115,6 +115,9 @@ def _replayed(ui: UIState, services: Services, config: TrainConfig, key: str) ->
 
 def _train(ui: UIState, services: Services) -> None:
     """Train with the settings of now: the button may have been drawn before the last choice."""
+    for place in ui.messages.refused():
+        ui.messages.say("train", ui.messages.all()[place])
+        return
     ui.messages.forget(*FORM)
     st.session_state.pop(REPLAYED, None)
     config = ui.config(services.datasets.default())

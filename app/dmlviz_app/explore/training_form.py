@@ -175,19 +175,16 @@ class _Form:
 
     def prefixes(self) -> None:
         """Render the lengths at which the embedding can be cut, of those that are usual."""
-        spec, config = FIELDS["prefixes"], self.config
-        usual = {number for number in DIMENSIONS if number < config.embedding_dim}
-        bound_widget(
-            st.multiselect,
-            spec.title,
-            "set.prefixes",
-            list(config.prefixes),
-            lambda lengths: self.ui.set("prefixes", tuple(sorted(lengths))),
-            options=sorted(usual | {*config.prefixes}),
-            placeholder="None",
-            help=spec.help,
-        )
-        self.ui.messages.show("set.prefixes")
+        usual = {number for number in DIMENSIONS if number < self.config.embedding_dim}
+        self.several("prefixes", sorted(usual | {*self.config.prefixes}), str)
+
+    def several(self, name: str, options: list[int], words: Callable[[int], str]) -> None:
+        """Render the choice of several numbers of a setting."""
+        spec, place = FIELDS[name], f"set.{name}"
+        chosen = list(getattr(self.config, name))
+        asked: dict[str, Any] = {"options": options, "format_func": words, "placeholder": "None", "help": spec.help}
+        bound_widget(st.multiselect, spec.title, place, chosen, lambda new: self.ui.set(name, (*sorted(new),)), **asked)
+        self.ui.messages.show(place)
 
     def _layers(self) -> None:
         """Render what opens the picture of the net, as these settings build it."""
@@ -265,21 +262,9 @@ class _Form:
 
     def unseen(self) -> None:
         """Render the classes held out of training."""
-        spec, names = FIELDS["held_out_classes"], short_names(self.config.dataset_spec.classes)
-        if not spec.has_meaning(self.config):
-            return  # it is tested on other classes anyway
-        bound_widget(
-            st.multiselect,
-            spec.title,
-            "set.held_out_classes",
-            list(self.config.held_out_classes),
-            lambda labels: self.ui.set("held_out_classes", tuple(sorted(labels))),
-            options=list(range(len(names))),
-            format_func=names.__getitem__,
-            placeholder="None",
-            help=spec.help,
-        )
-        self.ui.messages.show("set.held_out_classes")
+        names = short_names(self.config.dataset_spec.classes)
+        if FIELDS["held_out_classes"].has_meaning(self.config):  # else it is tested on other classes anyway
+            self.several("held_out_classes", [*range(len(names))], names.__getitem__)
 
     def optimizer(self) -> None:
         """Render optimizer, schedule, number of steps and seed."""

@@ -82,23 +82,25 @@ def parameters(ui: UIState, role: str, choice: Spec, values: Fields) -> None:
     """
     for part in choice.parameters:
         if isinstance(part, LossChoice):
-            _summand(part, _key(role, choice, part), values[part.name], partial(_store, ui, role, choice, part))
-            ui.messages.show(_key(role, choice, part))
+            _summand(ui, role, choice, part, values[part.name])
     for column, parameter in parameter_columns(
         [part for part in choice.parameters if not isinstance(part, LossChoice)]
     ):
         with column:
-            parameter_widget(
-                parameter,
-                _key(role, choice, parameter),
-                values.get(parameter.name, parameter.default),
-                partial(_store, ui, role, choice, parameter),
-            )
-            ui.messages.show(_key(role, choice, parameter))
+            key, store = _key(role, choice, parameter), partial(ui.set_param, role, choice, parameter)
+            _checked(ui, parameter, key, choice.name, values.get(parameter.name, parameter.default), store)
+            ui.messages.show(key)
 
 
-def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
+def _checked(ui: UIState, parameter: Parameter, key: str, owner: str, value: Any, store: Store) -> None:
+    """Render one parameter; what is entered is checked, and a formula that cannot be read stays in its field."""
+    entered = ui.messages.refused().get(key, value)
+    parameter_widget(parameter, key, entered, partial(_store, ui, key, parameter, owner, value, store))
+
+
+def _summand(ui: UIState, role: str, choice: Spec, parameter: LossChoice, value: Any) -> None:
     """Render the menu of losses, and the parameters of the one that is chosen."""
+    key, store = _key(role, choice, parameter), partial(ui.set_param, role, choice, parameter)
     name, params = parameter.split(value)
     spec = parameter.losses[name]
     bound_widget(
@@ -106,7 +108,7 @@ def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
         f"Loss {parameter.name}",
         key,
         name,
-        store,
+        partial(_store, ui, key, parameter, choice.name, value, store),
         options=list(parameter.choices),
         format_func=lambda loss: parameter.losses[loss].title,
         help=parameter.help,
@@ -114,27 +116,24 @@ def _summand(parameter: LossChoice, key: str, value: Any, store: Store) -> None:
     own = spec.with_defaults(params)
     for column, part in parameter_columns(spec.parameters):
         with column:
-            parameter_widget(
-                part,
-                f"{key}.{name}.{part.name}",
-                own.get(part.name, part.default),
-                partial(_store_in_summand, store, name, own, part),
-            )
+            store_part = partial(_store_in_summand, store, parameter, choice.name, {"name": name, **own}, part.name)
+            _checked(ui, part, f"{key}.{name}.{part.name}", name, own.get(part.name, part.default), store_part)
+    ui.messages.show(key)
 
 
-def _store_in_summand(store: Store, name: str, own: Fields, part: Parameter, value: Any) -> None:
-    store({"name": name, **own, part.name: value})
+def _store_in_summand(store: Store, parameter: LossChoice, owner: str, own: Fields, name: str, value: Any) -> None:
+    store(parameter.check(owner, own | {name: value}))
 
 
 def form_values(ui: UIState, role: str, choice: Spec) -> None:
     """Set every parameter to the value of its widget from `form_fields`."""
     for parameter in choice.parameters:
         key = _key(role, choice, parameter)
+        store = partial(ui.set_param, role, choice, parameter)
         word = st.session_state.get(f"{key}.word", NUMBER_OPTION)
-        if word != NUMBER_OPTION:
-            _store(ui, role, choice, parameter, word)
-        elif key in st.session_state:
-            _store(ui, role, choice, parameter, st.session_state[key])
+        if word != NUMBER_OPTION or key in st.session_state:
+            value = st.session_state[key] if word == NUMBER_OPTION else word
+            _store(ui, f"map.{parameter.name}", parameter, choice.name, None, store, value)
 
 
 def form_fields(role: str, choice: Spec, parameters: Sequence[Parameter], values: Fields) -> None:
@@ -158,11 +157,14 @@ def _key(role: str, choice: Spec, parameter: Parameter) -> str:
     return f"{role}.{choice.name}.{parameter.name}"
 
 
-def _store(ui: UIState, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
+def _store(ui: UIState, key: str, parameter: Parameter, owner: str, counts: Any, store: Store, value: Any) -> None:
+    ui.messages.forget(key)
     try:
-        ui.set_param(role, choice, parameter, parameter.check(choice.name, value))
+        store(parameter.check(owner, value))
     except UserError as error:
-        ui.messages.say(f"map.{parameter.name}" if role == "view" else _key(role, choice, parameter), error)
+        stays = isinstance(parameter, FormulaParameter)
+        until = f"{str(error).removesuffix('.')}; until it can be read, the loss is {counts}."
+        ui.messages.say(key, until if stays else error, entry=value if stays else None)
 
 
 def parameter_widget(parameter: Parameter, key: str, value: Any, store: Store | None) -> None:

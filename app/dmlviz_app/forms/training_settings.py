@@ -36,9 +36,9 @@ class TrainingDraft(Speaking):
 
     def cause(self, place: str) -> object:
         """Return what the sentences at a place are about: a parameter, or all settings of the next training."""
-        role, _, parameter = place.partition(".")
+        role, *part = place.split(".")
         if role in ("loss", "miner"):
-            choice, _, name = parameter.partition(".")
+            choice, name = (*part, "", "")[:2]
             return self.settings.get(role), repr(self.changed_params(role, choice).get(name))
         changed = {key: values for key, values in self.params.items() if values and not key.startswith("view.")}
         return repr((self.settings, changed))
@@ -120,6 +120,8 @@ class TrainingDraft(Speaking):
 
     def set_param(self, role: str, choice: Spec, parameter: Parameter, value: Any) -> None:
         """Set one parameter of a loss, miner or projection; `role` is "loss", "miner" or "view"."""
+        if role in FORM:
+            self.messages.forget("train")
         changes = self.params.setdefault(f"{role}.{choice.name}", {})
         changes.pop(parameter.name, None)
         defaults = self._default_params(role, choice, self.settings.get("embedding_dim", _DIMENSIONS))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import streamlit as st
 
@@ -28,6 +29,7 @@ class _Message:
     sentence: str
     cause: Callable[[], object]
     lasts: Callable[[], bool] | None = None  # of a `BusyError`
+    entry: Any = None  # what was entered and is refused
     seen: object = None  # the cause when the sentence was first asked for, as a tuple of one
     is_shown: bool = False
 
@@ -44,10 +46,13 @@ class Messages:
         self._cause = cause
         self._said: dict[str, _Message] = {}
 
-    def say(self, place: str, sentence: object, cause: Callable[[], object] | None = None) -> None:
-        """Say something at a place, in place of what was said there before; of a `BusyError` only while it lasts."""
+    def say(self, place: str, sentence: object, cause: Callable[[], object] | None = None, entry: Any = None) -> None:
+        """Say something at a place, in place of what was said there before; of a `BusyError` only while it lasts.
+
+        An `entry` that is refused stays in its field as long as that is said: see `refused`.
+        """
         lasts = sentence.lasts if isinstance(sentence, BusyError) else None
-        self._said[place] = _Message(str(sentence), cause or (lambda: self._cause(place)), lasts)
+        self._said[place] = _Message(str(sentence), cause or (lambda: self._cause(place)), lasts, entry)
 
     def forget(self, *places: str) -> None:
         """Forget what was said at these places and within them ("map.seed" is within "map")."""
@@ -63,6 +68,10 @@ class Messages:
             if message.seen != now or (message.lasts is not None and not message.lasts()):
                 del self._said[place]
         return {place: message.sentence for place, message in self._said.items()}
+
+    def refused(self) -> dict[str, Any]:
+        """Return the refused entries that stay in their fields, by place."""
+        return {place: self._said[place].entry for place in self.all() if self._said[place].entry is not None}
 
     def show(self, *places: str) -> None:
         """Render what is said at these places and within them."""
