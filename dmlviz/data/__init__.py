@@ -159,6 +159,15 @@ def labeled(name: str, root: Path) -> Dataset:
     return replace(dataset, train=train, test=test)
 
 
+def train_labels(name: str, root: Path) -> Dataset | None:
+    """Return a data set with its training labels in place of all images; None where only its making tells them."""
+    if (spec := DATASETS[name]).recipe is None:
+        return labeled(name, root)
+    if (labels := made.train_labels(spec, _source(spec.recipe, root), root)) is None:
+        return None
+    return Dataset(name, spec.classes, part := Split(labels, labels), part, spec.mean, spec.std)
+
+
 def dataset_note(name: str, root: str | Path | None = None) -> str:
     """Return what to know of a data set before choosing it: a download, or what it is made from; empty for most.
 

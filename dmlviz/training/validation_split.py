@@ -74,8 +74,12 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
 
 
 def misfit_of(config: TrainConfig, data: Dataset, root: Path) -> str:
-    """Return what `misfit` says of the images of a data set that would be trained on."""
+    """Return what `misfit` says of the images of a data set that would be trained on, or that the limit is none."""
     labels = as_trained(data, config, root).train.labels
+    usable, limit = int(np.isin(labels, config.train_classes).sum()), config.max_train_images or 0
+    if limit > usable:  # the same training as another run
+        said = f"There are {usable:,} images to train on; got max_train_images = {limit}: use {usable} or fewer."
+        return config.dataset_spec.said(said)
     return misfit(config, labels[split_training_images(config, labels).train])
 
 

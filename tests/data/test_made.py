@@ -49,6 +49,15 @@ def test_made_images_are_the_same_bytes_on_every_machine_and_when_read_again(roo
     assert built.mean == pytest.approx(built.train.images.mean() / 255)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MADE)
+def test_the_labels_are_known_before_the_images_are_made(root: Path, name: str) -> None:
+    spec, built = DATASETS[name], load(name, root).train.labels
+    known = made.train_labels(spec, spec.recipe.sources[0], root)  # type: ignore[union-attr]
+    assert np.array_equal(known[: len(built)], built)  # type: ignore[index]  # there are fewer digits than sketches
+    assert np.array_equal(made.train_labels(spec, "digits", root), built)  # type: ignore[arg-type]
+
+
 def test_every_made_data_set_is_offered_as_any_other(tmp_path: Path) -> None:
     offered = available_datasets(tmp_path)
     for name in MADE:

@@ -83,9 +83,7 @@ def parameters(ui: UIState, role: str, choice: Spec, values: Fields) -> None:
     for part in choice.parameters:
         if isinstance(part, LossChoice):
             _summand(ui, role, choice, part, values[part.name])
-    for column, parameter in parameter_columns(
-        [part for part in choice.parameters if not isinstance(part, LossChoice)]
-    ):
+    for column, parameter in parameter_columns([one for one in choice.parameters if not isinstance(one, LossChoice)]):
         with column:
             key, store = _key(role, choice, parameter), partial(ui.set_param, role, choice, parameter)
             _checked(ui, parameter, key, choice.name, values.get(parameter.name, parameter.default), store)
@@ -103,16 +101,9 @@ def _summand(ui: UIState, role: str, choice: Spec, parameter: LossChoice, value:
     key, store = _key(role, choice, parameter), partial(ui.set_param, role, choice, parameter)
     name, params = parameter.split(value)
     spec = parameter.losses[name]
-    bound_widget(
-        st.selectbox,
-        f"Loss {parameter.name}",
-        key,
-        name,
-        partial(_store, ui, key, parameter, choice.name, value, store),
-        options=list(parameter.choices),
-        format_func=lambda loss: parameter.losses[loss].title,
-        help=parameter.help,
-    )
+    asked: Fields = {"options": list(parameter.choices), "format_func": lambda loss: parameter.losses[loss].title}
+    store_loss = partial(_store, ui, key, parameter, choice.name, value, store)
+    bound_widget(st.selectbox, f"Loss {parameter.name}", key, name, store_loss, **asked, help=parameter.help)
     own = spec.with_defaults(params)
     for column, part in parameter_columns(spec.parameters):
         with column:

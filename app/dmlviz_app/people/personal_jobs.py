@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
 from dmlviz.config import ProjectionConfig, TrainConfig
-from dmlviz.data import labeled, num_test_images
+from dmlviz.data import num_test_images, train_labels
 from dmlviz.errors import DataUnavailableError, UserError
 from dmlviz.jobs.job import Job, Status
 from dmlviz.jobs.order import FOLLOWS, Lane, Order, R, projection, training
@@ -35,7 +35,8 @@ GALLERY_TIMEOUT_S = 120.0  # seconds: a net that is new to 10,000 kept pictures 
 @lru_cache(maxsize=64)
 def _misfit(settings: str, folder: Path) -> str:
     config = TrainConfig.from_json(settings)
-    return misfit_of(config, labeled(config.dataset, folder), folder)
+    data = train_labels(config.dataset, folder)
+    return "" if data is None else misfit_of(config, data, folder)
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,8 @@ class PersonalJobs:
         return order
 
     def misfit(self, config: TrainConfig) -> str:
-        """Return what `misfit_of` says; empty for images that are to be downloaded, or made from others."""
-        known = config.dataset_spec.recipe is None and config.dataset in self.datasets.available()
-        return _misfit(config.to_json(), self.datasets.folder) if known else ""
+        """Return what `misfit_of` says; empty for images that are to be downloaded, or that are still to be made."""
+        return _misfit(config.to_json(), self.datasets.folder) if config.dataset in self.datasets.available() else ""
 
     def is_trained(self, config: TrainConfig) -> bool:
         """Return whether a run of these settings has finished, so that `train` begins none."""
@@ -148,26 +148,10 @@ class PersonalJobs:
         """Return this person's jobs that run and wait."""
         return self.scheduler.running_for(self.person.id)
 
-    def embed(
-        self,
-        run: str,
-        images: np.ndarray,
-        views: Sequence[str] | None = None,
-        trajectory: bool | Literal["places"] = False,
-        confidence: bool = False,
-        near: int = 0,
-    ) -> EmbeddedImages:
+    def embed(self, run: str, images: np.ndarray, *, near: int = 0, **asked: Any) -> EmbeddedImages:
         """Embed images with the net of a visible run, and place them on its maps: see `embed_images`."""
-        return embed_images(
-            self.scheduler.inference_worker,
-            self.runs.get(run),
-            images,
-            views,
-            trajectory,
-            confidence,
-            near,
-            self.runs.gallery_holders(run) if near else None,
-        )
+        worker, holders = self.scheduler.inference_worker, self.runs.gallery_holders(run) if near else None
+        return embed_images(worker, self.runs.get(run), images, near=near, holders=holders, **asked)
 
     def place_gallery(
         self, run: str, place: bool = True, new: Sequence[str] = (), judge_of: Sequence[str] | None = None

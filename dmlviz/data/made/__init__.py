@@ -44,6 +44,17 @@ def load(spec: DatasetSpec, source: str, root: Path) -> Dataset:
     return Dataset(spec.name, spec.classes, train, test, mean, std, roles, note(spec, source))
 
 
+def train_labels(spec: DatasetSpec, source: str, root: Path) -> np.ndarray | None:
+    """Return the training labels without the images: those kept, or as the spec declares them; None for neither."""
+    with contextlib.suppress(DamagedFileError):  # made again
+        if (kept := read_array(cache_folder(spec, source, root) / "train_labels.npy", shape=None)) is not None:
+            return np.array(kept)
+    if spec.recipe is None or source != spec.recipe.sources[0]:  # the spec's are those of the best source
+        return None
+    laid = np.repeat if spec.class_split is not None and spec.class_split.disjoint else np.tile
+    return laid(np.array(spec.trainable_classes), spec.most["images_per_class"])
+
+
 def build(spec: DatasetSpec, source: str, root: Path) -> tuple[Split, Split]:
     """Make a data set from `source`, replacing an earlier one in the data folder."""
     from dmlviz import data

@@ -98,7 +98,9 @@ def _config(trial: Trial, data: Dataset, train_classes: list[int]) -> TrainConfi
     fields: Fields = {
         "dataset": trial.dataset,
         "held_out_classes": sorted(set(range(len(data.classes))) - set(train_classes)),
-        "max_train_images": _per_class(data) * len(train_classes),
+        "max_train_images": min(
+            _per_class(data) * len(train_classes), int(np.isin(data.train.labels, train_classes).sum())
+        ),
         "validation_fraction": 0,  # whole classes are held out instead
         "net": "small",
         "embedding_dim": DIMENSIONS,
