@@ -26,8 +26,8 @@ pytestmark = pytest.mark.slow
 ESTIMATORS = (
     TSNE(perplexity=2, max_iter=50),
     UMAP(n_neighbors=2, n_epochs=10),
-    MetricLearner(max_iter=10, n_components=4, hidden_units=16),
-    MetricLearner("triplet", "semihard_nearest", max_iter=10, n_components=4, hidden_units=0, normalize=False),
+    MetricLearner(max_iter=3, n_components=4, hidden_units=16),
+    MetricLearner("triplet", "semihard_nearest", max_iter=3, n_components=4, hidden_units=0, normalize=False),
 )
 
 

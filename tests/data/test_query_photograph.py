@@ -57,11 +57,9 @@ def digits() -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_photographed_digit_is_prepared_as_the_digit_itself(kind, digits):
     expected = prepare(np.kron(digits[0], np.ones((10, 10), np.uint8)), "mnist").image
-    for seed in (11, 12):
-        query = prepare(decode(photograph(kind, digits, seed, 480), "mnist"), "mnist")
-        captions = " ".join(step.caption for step in query.steps)
-        assert "background removed" in captions
-        assert alike(query.image, expected) > (0.55 if kind == "rotated" else 0.75), f"{kind}, seed {seed}"
+    query = prepare(decode(photograph(kind, digits, 11, 480), "mnist"), "mnist")
+    assert any("background removed" in step.caption for step in query.steps)
+    assert alike(query.image, expected) > (0.55 if kind == "rotated" else 0.75)
 
 
 def test_several_digits_are_all_offered_the_one_in_the_middle_first(digits):
@@ -138,7 +136,7 @@ def test_paper_with_nothing_but_lines_or_edges_is_refused_or_prepared():
     step[:, 200:] = 60
     speckle = np.random.default_rng(0).integers(0, 256, (300, 400)).astype(np.uint8)
     for picture in (noisy(paper), noisy(wide), noisy(step), speckle):
-        for dataset in ("mnist", "digits", "fashion_mnist"):
+        for dataset in ("mnist", "fashion_mnist"):
             try:
                 assert prepare(picture, dataset).image.dtype == np.uint8
             except UserError as refusal:

@@ -40,7 +40,7 @@ CALLS = {
     *("torch.set_num_threads", "TrainConfig", "ProjectionConfig", "train", "data.load", "print", "len", "project"),
     *("default_projection", "default_projection(end.embeddings, labels).project"),
 }
-DRAWN_ALIKE = {"pdf", "png", "gif"}  # what svg and film draw, too, from the same files: a third of all work here
+DRAWN_ALIKE = {"svg", "pdf", "png", "gif"}  # what figures and film draw, too, from the same files
 IMPORTS = {"torch", "dmlviz", "dmlviz.projection", "dmlviz.ops.linear_projection"}
 
 

@@ -71,16 +71,6 @@ def test_a_workers_last_words_and_exit_status_are_known(tmp_path):
         process.stdin.close()
 
 
-def test_a_worker_killed_or_stopped_before_it_is_forked_ends(workers):
-    if fork_client._instance is not None:
-        fork_client._instance.close()  # the next one has not imported anything yet
-    killed, stopped = workers("--wait"), workers("--wait")
-    killed.kill()
-    stopped.terminate()
-    assert killed.wait() == -9
-    assert stopped.wait() == -15
-
-
 def test_a_server_that_ends_early_does_not_wait_for_imports(monkeypatch, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import time; time.sleep(600)")  # as if the imports never ended
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
@@ -102,10 +92,14 @@ def test_a_fork_server_that_cannot_start_is_not_said_to_be_killed(monkeypatch):
         assert "exit status 1" in events.get(timeout=60).why
 
 
-def test_a_killed_fork_server_ends_its_workers_and_is_replaced(workers):
+def test_a_killed_fork_server_ends_its_workers_and_is_replaced_and_who_ends_before_the_fork_is_ended(workers):
     lost = workers("--wait")
     assert ready(lost)
     os.kill(parent_of(lost.pid), 9)
     assert lost.wait() == -9
     assert lost.stdout.read() == b""
-    assert ready(workers("--wait"))
+    killed, stopped, left = (workers("--wait") for _ in range(3))  # the new one has not imported anything yet
+    killed.kill()
+    stopped.terminate()
+    assert (killed.wait(), stopped.wait()) == (-9, -15)
+    assert ready(left)

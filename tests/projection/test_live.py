@@ -194,7 +194,7 @@ def test_attraction_leads_from_clusters_to_a_continuum_on_the_same_layout():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS[1:])
 def test_a_live_map_settles_into_that_of_all_points_in_its_place_and_as_good_as_from_scratch(method):
-    rows = load_digits().data.astype(np.float32)
+    rows = load_digits().data[:960].astype(np.float32)
     follower = live(method)
     for share in (0.8, 0.9, 1.0):
         followed = follower.update(learning(share)).coordinates

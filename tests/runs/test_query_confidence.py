@@ -208,8 +208,8 @@ def prepared(picture):
 
 @pytest.mark.slow
 def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
-    # Test images are among those that are searched: a tenth of them is asked of the others.
-    asked, kept = np.arange(0, 10_000, 10), np.setdiff1d(np.arange(10_000), np.arange(0, 10_000, 10))
+    # Test images are among those that are searched: a tenth of them is asked of half of the others.
+    asked, kept = np.arange(0, 10_000, 10), np.setdiff1d(np.arange(10_000), np.arange(0, 10_000, 10))[::2]
     judge = Judge(mnist_run, items=kept)
 
     def not_sure(pictures):
