@@ -1,5 +1,6 @@
 """Trains a run and writes its events into its folder."""
 
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -7,11 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dmlviz.config import TrainConfig
+from dmlviz.data import Dataset, Split, load
 from dmlviz.runs.quota import folder_size, format_bytes
 from dmlviz.runs.record_writer import RecordWriter
 from dmlviz.runs.run import Run
 from dmlviz.runs.run_recorder import RunRecorder
 from dmlviz.runs.size_estimate import SizeEstimate, estimate_size
+from dmlviz.runs.store import Runs
 from dmlviz.storage.run_schema.events import EndedEvent, PreparingEvent, TrainingEvent
 from dmlviz.training.batch_record import MAX_TOTAL_BYTES
 from dmlviz.training.events import Event, Failed, Snapshot, Started, Step, Stopped
@@ -50,7 +56,6 @@ def train_and_record(
     with RecordWriter(run, clock) as writer:
         step = 0
         try:
-            from dmlviz.data import load
             from dmlviz.training.loop import train
 
             data = data or load(
@@ -71,6 +76,17 @@ def train_and_record(
         except (KeyboardInterrupt, GeneratorExit):
             writer.event(_stop_event(step, "interrupted"))
             raise
+
+
+def warm_up() -> None:
+    """Record a training of two steps, so that the next starts fast: imports, optimizer, kernels of the usual batch."""
+    rng = np.random.default_rng(0)
+    config = TrainConfig(dataset="mnist", steps=2, num_snapshots=2, eval_subset_size=200)
+    images = rng.integers(0, 256, (2 * config.effective_batch_size, 28, 28)).astype(np.uint8)
+    split = Split(images, np.arange(len(images)) % 10)
+    data = Dataset("mnist", tuple("0123456789"), split, split, 0.13, 0.31)
+    with tempfile.TemporaryDirectory() as folder:
+        deque(train_and_record(Runs(Path(folder)).create(config), data=data), maxlen=0)
 
 
 TURN = 10  # steps

@@ -11,7 +11,7 @@ import torch
 
 from dmlviz import losses
 from dmlviz.config import TrainConfig
-from dmlviz.data import Dataset, Split, data_root, load, stratified_subset
+from dmlviz.data import Dataset, data_root, load, stratified_subset
 from dmlviz.data.corrections import as_trained
 from dmlviz.errors import UserError
 from dmlviz.metrics.probes import PROBES
@@ -22,7 +22,7 @@ from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, 
 from dmlviz.training.iterator import Training
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
-from dmlviz.training.validation_split import misfit_of
+from dmlviz.training.validation_split import TrainingSplit, misfit, split_training_images
 
 STOPPED_BY_USER = "stopped by hand"
 TRAIN_SCORES_EVERY = 5  # snapshots: the scores of training images change little from one to the next
@@ -69,21 +69,22 @@ def train(
         ['Started', 'Snapshot', 'Step', 'BatchRecord', 'Step', 'BatchRecord', 'Embedded', 'Finished']
     """
     data = load(config.dataset, root) if data is None else data
-    if said := misfit_of(config, data, data_root(root)):
+    seen = as_trained(data, config, data_root(root))
+    split = split_training_images(config, seen.train.labels)
+    if said := misfit(config, seen.train.labels[split.train]):
         raise UserError(said)
-    return Training(_events(config, data, device, stop, root), config, data)
+    return Training(_events(config, seen, split, device, stop), config, data)
 
 
 def _events(
     config: TrainConfig,
     data: Dataset,
+    split: TrainingSplit,
     device: str | torch.device | None,
     stop: Callable[[], bool] | None,
-    root: Path | None,
 ) -> Iterator[Event]:
-    data = as_trained(data, config, data_root(root))
     clock = _Clock()
-    trainer = Trainer(config, data, torch.device(device) if device else default_device())
+    trainer = Trainer(config, data, torch.device(device) if device else default_device(), split)
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)
     snapshots, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
     with_train_scores = set(sorted(snapshots)[::TRAIN_SCORES_EVERY])
@@ -256,17 +257,6 @@ def checkpoint_steps(steps: list[int], parameters: int) -> set[int]:
     if count < MIN_CHECKPOINTS:
         return set()
     return {steps[i] for i in np.linspace(0, len(steps), count, endpoint=False).astype(int)}
-
-
-def warm_up() -> None:
-    """Run a two-step training, so that the next one starts fast: imports, optimizer, kernels for the default batch."""
-    rng = np.random.default_rng(0)
-    config = TrainConfig(dataset="mnist", steps=2, num_snapshots=2, eval_subset_size=200)
-    images = rng.integers(0, 256, (2 * config.effective_batch_size, 28, 28)).astype(np.uint8)
-    split = Split(images, np.arange(len(images)) % 10)
-    data = Dataset("mnist", tuple("0123456789"), split, split, 0.13, 0.31)
-    for _ in train(config, data=data):
-        pass
 
 
 def _divergence_message(config: TrainConfig, step: int, symptom: str) -> str:

@@ -39,7 +39,7 @@ from dmlviz.training.optimizers import Precision, build_optimizer, build_schedul
 from dmlviz.training.refresh import NeedsTrainEmbeddings, refresh_in_chunks
 from dmlviz.training.validation_loss import NAME as HEAD_ACCURACY
 from dmlviz.training.validation_loss import fixed_tuples, head_accuracy
-from dmlviz.training.validation_split import split_training_images
+from dmlviz.training.validation_split import TrainingSplit, split_training_images
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,12 @@ def batch_stats(batch: LabeledBatch, value: Tensor, loss: Loss) -> dict[str, Ten
 class Trainer:
     """The state of a training: data on the device, net, loss, miner, optimizer, batches."""
 
-    def __init__(self, config: TrainConfig, data: Dataset, device: torch.device) -> None:
+    def __init__(
+        self, config: TrainConfig, data: Dataset, device: torch.device, split: TrainingSplit | None = None
+    ) -> None:
         self.config = config
         self.device = device
-        split = split_training_images(config, data.train.labels)
+        split = split or split_training_images(config, data.train.labels)
         as_bytes = config.unfrozen_blocks > 0
         given = LabeledImages(data.train, data, device, as_bytes)
         self.train_images, self.validation_images = given.select(split.train), given.select(split.validation)

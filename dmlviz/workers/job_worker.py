@@ -201,7 +201,7 @@ def warm_up_steps(forking: bool = False) -> Iterator[Callable[[], object]]:
     if not (forking and torch.cuda.is_available()):
         yield _trial_step
     for module in dict.fromkeys(
-        ["dmlviz.projection.layout", *(one.module for one in PROJECTIONS.values() if one.module)]
+        ["dmlviz.projection.live", *(one.module for one in PROJECTIONS.values() if one.module)]
     ):
         yield partial(import_module, module)
     yield _import_jobs
@@ -228,12 +228,12 @@ def _prepare_kernels() -> None:
 
 
 def _import_training() -> None:
-    import dmlviz.training.loop  # noqa: F401
+    import dmlviz.runs.training_run  # noqa: F401
 
 
 @cache
 def _trial_step() -> None:
-    from dmlviz.training.loop import warm_up
+    from dmlviz.runs.training_run import warm_up
 
     warm_up()
 

@@ -12,8 +12,9 @@ import torch
 
 from dmlviz.config import TrainConfig
 from dmlviz.data import Dataset, load
+from dmlviz.runs.training_run import warm_up
 from dmlviz.training.events import Finished, Step
-from dmlviz.training.loop import train, warm_up
+from dmlviz.training.loop import train
 
 PLANE = {"embedding_dim": 2, "normalize": False}
 SPHERE = {"embedding_dim": 64, "normalize": True}

@@ -30,8 +30,7 @@ from dmlviz.errors import UserError
 from dmlviz.runs.embed import embed
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.runs.training_run import train_and_record
-from dmlviz.training.loop import warm_up
+from dmlviz.runs.training_run import train_and_record, warm_up
 
 NEIGHBORS = 10
 PENS = ((30, 30, 35), (20, 40, 140), (170, 25, 30), (20, 100, 50), (70, 40, 110))

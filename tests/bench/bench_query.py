@@ -24,8 +24,7 @@ from dmlviz.data.query_image import prepare
 from dmlviz.runs.embed import embed
 from dmlviz.runs.run import Run
 from dmlviz.runs.store import Runs
-from dmlviz.runs.training_run import train_and_record
-from dmlviz.training.loop import warm_up
+from dmlviz.runs.training_run import train_and_record, warm_up
 
 TIMES = 10
 WAYS = {"blocks": Image.Resampling.BOX, "bicubic": Image.Resampling.BICUBIC}

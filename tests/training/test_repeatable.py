@@ -14,8 +14,9 @@ from dmlviz.config.race import MOST, left_out, racer, usual_losses
 from dmlviz.data import Dataset
 from dmlviz.nets.fine_tuned import CHUNK
 from dmlviz.ops.squared_distances import use_threads
+from dmlviz.runs.training_run import warm_up
 from dmlviz.training.events import Event
-from dmlviz.training.loop import train, warm_up
+from dmlviz.training.loop import train
 from dmlviz.training.trainer import Trainer
 
 
@@ -60,25 +61,31 @@ def test_interleaved_trainings_do_not_affect_each_other(digits: Dataset, quick) 
 
 
 @pytest.mark.slow
-def test_a_training_after_warm_up_imports_no_module() -> None:
+def test_a_worker_that_waits_has_imported_what_a_training_and_a_map_need(tmp_path) -> None:
     code = """
 import sys
-from dmlviz.training.loop import train, warm_up
-from dmlviz.nets.fine_tuned import CHUNK
-from dmlviz.training.trainer import Trainer
+from pathlib import Path
+from dmlviz.workers.job_worker import warm_up_steps
+for step in warm_up_steps():
+    step()
 from dmlviz import TrainConfig
+from dmlviz.config import ProjectionConfig
 from dmlviz.data import load
-warm_up()
-digits = load("digits")
+from dmlviz.jobs.order import projection, training
+from dmlviz.runs.store import Runs
+from dmlviz.workers.kinds import Work, project, train
+runs, digits = Runs(Path(sys.argv[1])), load("digits")
 warm = set(sys.modules)
-events = train(TrainConfig(dataset="digits", steps=5), data=digits)
-kinds = [type(next(events)).__name__ for _ in range(3)]
-assert kinds == ["Started", "Snapshot", "Step"], kinds
-heavy = {name for name in set(sys.modules) - warm if name.split(".")[0] in ("torch", "sklearn", "faiss")}
-assert not heavy, heavy
+order = training(runs, TrainConfig(dataset="digits", net="mlp", steps=5, num_snapshots=2, eval_subset_size=100))
+list(train(Work(order.begin().path, datasets={"digits": digits})))
+for method in ("pca", "tsne", "umap", "pacmap"):
+    for follow in (False, True):
+        config = ProjectionConfig(method=method, follow=follow)
+        project(Work(projection(runs, order.run, config).begin().path))
+assert set(sys.modules) == warm, set(sys.modules) - warm
 assert "torch._dynamo" not in sys.modules, "the compiler costs each process that trains 1.3 s and 66 MB"
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
