@@ -68,8 +68,8 @@ class Snapshot:
         embeddings: Embeddings of the tracked images (n × d, float32).
         metrics: Scores of the validation images `Started.scored_indices`, or of the tracked test images if there are
             none; with held-out classes also as `seen/…` and `unseen/…`.
-        train_metrics: In every fifth snapshot, scores of as many training images of each class as are scored of the
-            validation images.
+        train_metrics: In every fifth snapshot, from the second on, scores of as many training images of each class as
+            are scored of the validation images.
         net_weights: The net's weights by name, in a few evenly spread snapshots of a net that is not large; of a
             backbone those that are trained.
         read_weights: In all others, gives the same until the training goes on.

@@ -87,7 +87,7 @@ def _events(
     trainer = Trainer(config, data, torch.device(device) if device else default_device(), split)
     tracked = stratified_subset(data.test.labels, config.eval_subset_size)
     snapshots, recorded = set(snapshot_steps(config.steps, config.num_snapshots)), set(recorded_steps(config))
-    with_train_scores = set(sorted(snapshots)[::TRAIN_SCORES_EVERY])
+    with_train_scores = set(sorted(snapshots)[1::TRAIN_SCORES_EVERY])  # not of the untrained net: somebody waits for it
     trained = [parameter.numel() for parameter in trainer.net.parameters() if parameter.requires_grad]
     checkpoints = checkpoint_steps(sorted(snapshots), sum(trained))
     yield Started(
