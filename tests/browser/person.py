@@ -151,7 +151,7 @@ class Person:
 
     def train(self, settings: str) -> str:
         """Set up by address, press Train, wait until that run is on the map; its id."""
-        self.page.goto(f"{self.url}/?{settings}")
+        self.open(f"?{settings}")  # at first the page may show another Train, which it hides again
         return self.press_train()
 
     def press_train(self) -> str:

@@ -54,10 +54,9 @@ def test_ten_pairs_are_guessed_and_the_cross_is_on_the_roc(person):
 
 
 def test_streamlit_run_as_a_host_starts_it_that_knows_nothing_else_serves_everything(streamlit_server, visit):
-    """Labs, training, map, neighbors, and a sentence when it has gone."""
+    """Training, map, neighbors, and a sentence when it has gone."""
     person = visit(at=streamlit_server)
     page = person.page
-    person.open_lab("gallery")
     person.train("dataset=digits&net=mlp&steps=1&seed=9")
     person.map_has("state", "finished")
     page.mouse.click(*person.place_of(10))

@@ -16,7 +16,7 @@ from playwright.sync_api import Page
 from dmlviz.catalog.projections import PROJECTIONS
 
 pytestmark = pytest.mark.browser
-ACTIONS, ALL_ACTIONS = 25, 500  # the first of them, and all with `--whole`
+ACTIONS, ALL_ACTIONS = 20, 500  # the first of them, and all with `--whole`
 SEED = 24
 LIVE, PROJECTION = re.compile("^live$"), re.compile("^[0-9a-f]{16}$")
 # The map of the page, which lies in the workbench.
