@@ -215,11 +215,11 @@ def test_a_figure_has_the_colors_and_the_part_that_the_page_shows(color, of, run
     for group in np.unique(painted.of):
         assert painted.names[group] in texts
         assert painted.colors[group] in svg
-    whole = written("svg", replace(export, look=Look(color=color))).read().decode()
-    assert "a part of the map" not in whole
-    assert set(re.findall(r'<use [^>]*x="[\d.]+" y="[\d.]+"', svg)) != set(
-        re.findall(r'<use [^>]*x="[\d.]+" y="[\d.]+"', whole)
-    )
+    if color == "class":  # where points lie has nothing to do with their colors
+        whole = written("svg", replace(export, look=Look(color=color))).read().decode()
+        assert "a part of the map" not in whole
+        places = re.compile(r'<use [^>]*x="[\d.]+" y="[\d.]+"')
+        assert {*places.findall(svg)} != {*places.findall(whole)}
 
 
 def test_what_no_figure_can_be_colored_by_is_said(run):

@@ -81,9 +81,9 @@ def test_a_title_stays_a_title_in_every_export(files, tmp_path, text, data):
         assert unexpected_python(script) == ""
         assert ast.get_docstring(ast.parse(script), clean=False).startswith(run.title)
         assert unexpected_shell(as_command(kept)) == ""
-        page = io.BytesIO()
-        write("html", kept, page)
-        assert unexpected_html(page.getvalue().decode()) == ""
+    page = io.BytesIO()
+    write("html", kept, page)  # with the map and all that the run's own page has
+    assert unexpected_html(page.getvalue().decode()) == ""
 
 
 def test_the_check_of_exports_sees_code_that_is_there():

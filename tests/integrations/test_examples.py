@@ -19,7 +19,7 @@ LIBRARIES = ("pytorch", "lightning", "pytorch_metric_learning", "transformers")
 # One process for all, which imports torch once. Where torchvision was built for another torch, these libraries cannot
 # be imported before dmlviz has mended it, as its integrations do.
 RUN = """
-import contextlib, io, json, os, runpy, sys, traceback
+import contextlib, io, json, os, sys, traceback
 from dmlviz.integrations import prepare_import
 prepare_import("torch")
 answers = {}
@@ -27,7 +27,8 @@ for library, file, folder in json.load(sys.stdin):
     os.environ |= {"DMLVIZ_RUNS": folder, "DMLVIZ_DATA": folder + "/data"}
     with contextlib.redirect_stdout(io.StringIO()) as output:
         try:
-            runpy.run_path(file, run_name="__main__")
+            code = open(file).read().replace("epochs=8", "epochs=5").replace("range(301)", "range(101)")  # as well
+            exec(compile(code, file, "exec"), {"__name__": "__main__"})
             error = ""
         except BaseException:
             error = traceback.format_exc()

@@ -1,7 +1,7 @@
 """Each miner equals the sentence that describes it, written as loops over a small batch."""
 
 from collections import Counter
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 import pytest
 import torch
@@ -161,14 +161,14 @@ def allowed(name, labels, d, margin):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["random_negative", "random_hard_negative", "semihard_random"])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("random_negative", None), *product(["random_hard_negative", "semihard_random"], KINDS)]
+)
 def test_a_random_miner_gives_each_pair_one_allowed_negative_and_reaches_all(batch, name, kind):
     embeddings, labels = batch
     margin = 0.3
-    choices = allowed(name, labels, distance_matrix(embeddings, kind), margin)
-    params = {} if name == "random_negative" else {"margin": margin, "distance": kind}
-    mine = miners.build(name, seed=5, **params)
+    choices = allowed(name, labels, distance_matrix(embeddings, kind or "euclidean"), margin)
+    mine = miners.build(name, seed=5, **({"margin": margin, "distance": kind} if kind else {}))
     reached = {pair: set() for pair in choices}
     for _ in range(100):
         triplets = mine(embeddings, labels)
