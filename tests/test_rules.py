@@ -121,6 +121,7 @@ def test_settings_are_refused_with_the_sentence_of_the_first_rule_that_they_brea
     assert first == {-1, *(number for number, rule in enumerate(RULES) if rule.sentence)}
 
 
+@pytest.mark.slow
 def test_the_form_carries_over_what_replace_does_and_nothing_else_changes() -> None:
     draw = random.Random(27)
     usual = {"classes_per_batch", "miner_params", "loss_params"}  # follow from others

@@ -256,6 +256,7 @@ def test_without_points_or_pictures_there_is_a_sentence(tmp_path: Path) -> None:
         plane_sheet(other, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_newcomer_is_unknown_until_added_and_gone_when_removed(here, write, monkeypatch):
     config, trained, key = own_gallery.net_config("digits"), [], own_gallery.KEY
     monkeypatch.setattr(type(here.jobs), "train", lambda _, config: trained.append(config))
@@ -284,6 +285,7 @@ def words(test):
     return without_terms(" ".join(element.value for element in [*test.markdown, *test.caption]))
 
 
+@pytest.mark.slow
 def test_a_loss_beats_itself_by_tricks_once_it_is_guessed_about(here):
     results = ready_made("reality-check").results()
     test = open_page("labs", lab="reality-check")

@@ -198,6 +198,7 @@ def test_a_task_about_the_map_shows_it_before_the_guess_and_hides_the_scores(pup
     assert task.reveal not in pupil.words
 
 
+@pytest.mark.slow
 def test_the_last_task_offers_its_follow_up_settings(pupil):
     for _ in LESSONS["why-a-margin"].tasks:
         pupil.test.session_state["lesson.guess"] = 2

@@ -87,6 +87,7 @@ def test_every_trial_of_a_plan_is_a_training_that_can_be_done(name: str) -> None
         check_dataset(lab, "mnist")
 
 
+@pytest.mark.slow
 def test_a_timed_training_is_scored_as_it_goes_on_and_its_looks_take_none_of_its_time(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def results(tmp_path_factory):
     return done
 
 
+@pytest.mark.slow
 def test_the_disk_keeps_more_of_a_tree_and_both_are_drawn(results):
     plane, disk = (result.values for result in results)
     assert disk["neighbors"] > plane["neighbors"] + 0.2

@@ -67,6 +67,7 @@ def test_fewer_distractors_and_less_noise_leave_the_target_on_its_way(tracker_fo
     assert 20 < difference[:, 4:-4, 4:-4].std() < 31  # a little less than 30: no gray is below 0
 
 
+@pytest.mark.slow
 def test_a_box_around_a_distractor_is_judged_by_that_distractor(tracker_folder: Path) -> None:
     target = np.array(follow(tracker_folder)["truth"])
     row, column, _ = target[0]

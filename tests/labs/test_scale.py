@@ -145,6 +145,7 @@ def test_the_curve_and_the_bars_are_the_librarys(results):
     assert all(row.low is None for row in LABS["recall"].rows(results))  # no interval from one run
 
 
+@pytest.mark.slow
 def test_a_point_has_the_queries_that_are_first_found_there(results):
     flat, labels, items = pixels()
     distances = np.linalg.norm(flat[:, None].astype(np.float64) - flat, axis=2)

@@ -18,6 +18,7 @@ def signatures():
     return write("test")
 
 
+@pytest.mark.slow
 def test_a_forger_is_slower_and_less_alike_and_the_same_hands_write_each_time(signatures):
     assert all(np.array_equal(a, b) for a, b in zip(signatures, write("test"), strict=True))
     motions = seen(signatures, "motion")
@@ -64,6 +65,7 @@ def test_half_of_the_pairs_are_of_one_writer_and_forgeries_are_of_the_writer_who
     assert max(first.max(), second[half].max(), second[48:].max()) < GENUINE <= second.max() + 1 <= GENUINE + FORGED
 
 
+@pytest.mark.slow
 def test_a_short_training_beats_the_picture_and_has_pictures(tmp_path):
     results = []
     for trial in LABS["signatures"].plan("quick", "digits", []):

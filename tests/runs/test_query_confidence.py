@@ -136,6 +136,7 @@ def often_right(seed, n):
     return signals(distance, agreeing), random.random(n) < 0.975 - 0.02 * (10 - agreeing) - 0.03 * distance
 
 
+@pytest.mark.slow
 def test_where_99_of_100_are_reached_nowhere_the_sure_ones_are_right_as_often_as_the_answer_says():
     kept = []
     for seed in range(40):
@@ -229,6 +230,7 @@ def test_images_of_another_kind_are_not_sure_and_test_images_are(mnist_run):
     assert np.mean(signals.label[sure] == test.labels[asked][sure]) >= 0.99
 
 
+@pytest.mark.slow
 def test_a_calibration_is_kept_with_its_run_until_the_net_changes(tmp_path, monkeypatch):
     run = Runs(tmp_path).create(TrainConfig(dataset="digits", net="mlp", steps=60, num_snapshots=2))
     list(train_and_record(run))

@@ -104,6 +104,7 @@ def test_embeddings_do_not_depend_on_the_number_of_threads(digits: Dataset, quic
         assert np.array_equal(trainer.embed(trainer.test_images), expected)
 
 
+@pytest.mark.slow
 def test_a_race_begins_with_one_net_on_one_batch(digits: Dataset) -> None:
     base = TrainConfig(dataset="digits", net="mlp", steps=2, num_snapshots=1, eval_subset_size=50)
     losses = usual_losses(base)

@@ -193,6 +193,7 @@ def test_the_gradient_is_that_of_the_mean_of_all_lengths(normalize):
     np.testing.assert_allclose(record.gradient, gradient.numpy(), rtol=1e-3, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_an_embedding_that_is_cut_still_finds_its_class():
     labels, scores = load("digits").test.labels, []
     for prefixes in ((), (2,)):
