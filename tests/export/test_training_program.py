@@ -33,7 +33,6 @@ from dmlviz.training.optimizers import build_optimizer, build_schedule
 STEPS = 8
 TRIPLET_MINERS = ("hardest_negative", "semihard_nearest", "batch_hard", "easy_positive")
 PAIR_MINERS = ("all_pairs", "hard_negative_pairs")
-RANDOM_MINERS = ("random_negative", "balanced_pairs")
 # Miners whose number of tuples depends on values: a program marks those that are selected.
 MASKED = [("triplet", "random_hard_negative"), ("triplet_soft", "semihard_random"), ("angular", "distance_weighted")]
 MASKED += [("triplet_ratio", "distance_weighted"), ("contrastive", "multi_similarity"), ("lifted", "multi_similarity")]

@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from unittest import mock
 
-import numpy as np
 from dmlviz_app import routes
 from dmlviz_app.runs import state as run_list
 from dmlviz_app.server import services
@@ -257,8 +256,3 @@ def data_folder(folder: Path) -> Path:
     path.mkdir(parents=True, exist_ok=True)
     os.environ["DMLVIZ_DATA"] = str(path)
     return path
-
-
-def same_numbers(a: Run, b: Run) -> bool:
-    """Whether two runs hold the same embeddings."""
-    return bool(np.array_equal(a.embeddings, b.embeddings))

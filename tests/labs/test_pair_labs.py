@@ -34,6 +34,11 @@ from dmlviz.studies.trial import Trial, TrialContext, TrialResult
 NAMES = ("patches", "tracking", "two-domains", "metric", "terrapattern")
 
 
+@pytest.fixture(autouse=True)
+def made_once(tmp_path: Path, made_folder: Path) -> None:
+    (tmp_path / "made").symlink_to(made_folder)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", ["quick", "full"])
 def test_a_plan_names_each_trial_once_and_tells_its_cost(name: str, size: str) -> None:
