@@ -67,6 +67,16 @@ def _until() -> Callable[..., float]:
     return until
 
 
+@pytest.fixture(autouse=True)
+def _search_paths_of_one_test():
+    """Data folders of tests before are not searched: hundreds of them made each look at one's own data cost 10 ms."""
+    from dmlviz.catalog.datasets import DATASETS
+
+    before = [*DATASETS._roots]
+    yield
+    DATASETS._roots[:] = before
+
+
 @pytest.fixture(scope="session")
 def made_folder(tmp_path_factory) -> Path:
     """What `made` of a data folder holds: data sets made of the digits, once for all processes of a run."""
@@ -123,17 +133,10 @@ def pytest_addoption(parser):
     parser.addoption("--whole", action="store_true", help="all cases of tests of which a sample is run otherwise")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Data folders of tests before are not searched: hundreds of them made each look at one's own data cost 10 ms."""
-    from dmlviz.catalog.datasets import DATASETS
-
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
     processes.clear()
     jaxtyping.config.update("jaxtyping_disable", item.path.parent.name not in CHECKED_IN)
-    before = [*DATASETS._roots]
-    result = yield
-    DATASETS._roots[:] = before
-    return result
 
 
 @pytest.hookimpl(wrapper=True)
