@@ -38,6 +38,7 @@ ARGUMENTS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--in-process-gpu",  # a twentieth of what stories cost
     "--disable-gpu-compositing",  # as browsers do by themselves where there is no GPU: only WebGL is emulated
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",  # another host is an error
     # A page is soon left: only what runs ten times as often as usual is compiled well. A tenth of what stories cost.

@@ -153,7 +153,6 @@ def failing_run() -> str:
     return next(run.id for run in runs if run.info.get("fails") and run.config.loss == "contrastive")
 
 
-@pytest.mark.slow
 def test_every_panel_is_of_the_step_that_the_map_shows_and_one_that_follows_keeps_its_layouts(visit):
     """Live, scrubbed and at the end; on the live view, and on a map that follows the training."""
     person = visit(1280, 1600)

@@ -80,7 +80,7 @@ def test_a_test_image_that_is_enlarged_and_prepared_is_its_own_nearest(dataset, 
     if dataset not in available_datasets():
         pytest.skip(f"{dataset} is not on this machine")
     images = load(dataset).test.images
-    chosen = np.linspace(0, len(images) - 1, min(len(images), 600)).astype(int)
+    chosen = np.linspace(0, len(images) - 1, min(len(images), 300)).astype(int)
     prepared = [prepare(np.kron(images[item], np.ones((10, 10), np.uint8)), dataset).image for item in chosen]
     base, asked = (np.reshape(some, (len(some), -1)).astype(np.float32) for some in (images, prepared))
     nearest = ((base**2).sum(axis=1) - 2 * asked @ base.T).argmin(axis=1)
@@ -92,7 +92,7 @@ def test_a_test_image_that_is_enlarged_and_prepared_is_its_own_nearest(dataset, 
 def test_a_test_image_is_taken_as_it_is(dataset, format):
     if dataset not in available_datasets():
         pytest.skip(f"{dataset} is not on this machine")
-    for image in load(dataset).test.images[:300]:
+    for image in load(dataset).test.images[:100]:
         query = prepare(decode(file_of(image, format, lossless=True), dataset), dataset)
         assert np.array_equal(query.image, image)
         assert [step.caption for step in query.steps] == [f"{len(image)} × {len(image)}: as it is"]

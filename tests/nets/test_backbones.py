@@ -29,7 +29,7 @@ from dmlviz.runs.store import Runs
 from dmlviz.runs.training_run import train_and_record
 from dmlviz.search_api.service import SearchService
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_backbone")]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_features_are_what_the_classification_layer_of_torchvision_gets(models, 
     net = models.get_model("resnet18", weights=None)
     net.load_state_dict(state)
     net.fc = torch.nn.Identity()
-    image = np.random.default_rng(0).integers(0, 256, (2, 224, 224, 3), np.uint8)
+    image = np.random.default_rng(0).integers(0, 256, (2, spec.side, spec.side, 3), np.uint8)
     pixels = torch.from_numpy(image).permute(0, 3, 1, 2).float() / 255
     pixels = (pixels - torch.tensor(spec.mean)[:, None, None]) / torch.tensor(spec.std)[:, None, None]
     with torch.inference_mode():
@@ -139,10 +139,10 @@ def test_features_by_timm_from_a_file(tmp_path):
     timm, spec = pytest.importorskip("timm"), BACKBONES["dinov2_s_14"]
     net = timm.create_model(spec.weights, pretrained=False, num_classes=0, dynamic_img_size=True).eval()
     save_file(net.state_dict(), tmp_path / "dinov2.safetensors")
-    image = np.full((1, 224, 224, 3), 100, np.uint8)
-    pixels = (torch.full((1, 3, 224, 224), 100 / 255) - torch.tensor(spec.mean)[:, None, None]) / torch.tensor(
-        spec.std
-    )[:, None, None]
+    image = np.full((1, spec.side, spec.side, 3), 100, np.uint8)
+    pixels = (
+        torch.full((1, 3, spec.side, spec.side), 100 / 255) - torch.tensor(spec.mean)[:, None, None]
+    ) / torch.tensor(spec.std)[:, None, None]
     with torch.inference_mode():
         expected = net(pixels).numpy()
     read = backbones.read_weights(spec, tmp_path / "dinov2.safetensors")

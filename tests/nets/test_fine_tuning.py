@@ -2,7 +2,6 @@
 
 import io
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,7 +23,6 @@ from dmlviz.nets import build
 from dmlviz.nets.backbones import Backbone
 from dmlviz.nets.features import backbone_of
 from dmlviz.nets.fine_tuned import FineTunedNet, fine_tuned
-from dmlviz.nets.torchvision_operators import register_missing
 from dmlviz.ops.pairwise import l2_normalize
 from dmlviz.runs.archive import export_run, import_run
 from dmlviz.runs.damage import check
@@ -39,19 +37,9 @@ from dmlviz.training.loop import train
 from dmlviz.training.optimizers import Precision
 from dmlviz.training.trainer import Trainer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_backbone")]
 
 SETTINGS = {"net": "linear", "embedding_dim": 4, "classes_per_batch": 2, "images_per_class": 4, "num_snapshots": 2}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_backbone():
-    """ResNet-18 for images of 32 pixels: a forty-ninth of the work."""
-    register_missing()
-    usual = BACKBONES["resnet18"]
-    BACKBONES._entries["resnet18"] = replace(usual, side=32)
-    yield
-    BACKBONES._entries["resnet18"] = usual
 
 
 @pytest.fixture(scope="module")

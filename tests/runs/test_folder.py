@@ -227,7 +227,7 @@ def test_a_run_that_begins_again_is_there_at_every_moment(tmp_path):
 
     with ThreadPoolExecutor(1) as reader:
         looking = reader.submit(look)
-        for _ in range(300):
+        for _ in range(100):
             runs.begin_again(run, "gpu-1 was lost.")
         over.set()
         looking.result()
