@@ -35,7 +35,6 @@ def test_a_claim_is_one_s_until_it_is_released(tmp_path):
     assert list((tmp_path / ".claims").iterdir()) == []
 
 
-@pytest.mark.slow
 def test_equal_trainings_of_two_servers_at_once_are_one(two, short):
     for seed in (1, 2):
         config = short.replace(seed=seed)
@@ -48,7 +47,6 @@ def test_equal_trainings_of_two_servers_at_once_are_one(two, short):
         assert (kinds.count("started"), kinds.count("finished"), kinds[-1]) == (1, 1, "finished")
 
 
-@pytest.mark.slow
 def test_what_one_server_queues_another_takes_over_where_the_first_ends(two, short, long):
     first, second = two
     running, waiting = submit(first, long), submit(first, short)
@@ -64,7 +62,6 @@ def test_what_one_server_queues_another_takes_over_where_the_first_ends(two, sho
     until(lambda: second.status(running).phase == "stopped")
 
 
-@pytest.mark.slow
 def test_who_leaves_what_another_server_does_stops_nothing(two, long):
     first, second = two
     run = submit(first, long)
