@@ -22,7 +22,7 @@ from dmlviz.training.events import Embedded, Event, Failed, Finished, Snapshot, 
 from dmlviz.training.iterator import Training
 from dmlviz.training.labeled_images import LabeledImages
 from dmlviz.training.trainer import Trainer
-from dmlviz.training.validation_split import TrainingSplit, misfit, split_training_images
+from dmlviz.training.validation_split import TrainingSplit, misfit_among, split_training_images
 
 STOPPED_BY_USER = "stopped by hand"
 TRAIN_SCORES_EVERY = 5  # snapshots: the scores of training images change little from one to the next
@@ -71,7 +71,7 @@ def train(
     data = load(config.dataset, root) if data is None else data
     seen = as_trained(data, config, data_root(root))
     split = split_training_images(config, seen.train.labels)
-    if said := misfit(config, seen.train.labels[split.train]):
+    if said := misfit_among(config, seen.train.labels, split.train):
         raise UserError(said)
     return Training(_events(config, seen, split, device, stop), config, data)
 

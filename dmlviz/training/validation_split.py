@@ -74,13 +74,18 @@ def split_training_images(config: TrainConfig, labels: np.ndarray) -> TrainingSp
 
 
 def misfit_of(config: TrainConfig, data: Dataset, root: Path) -> str:
-    """Return what `misfit` says of the images of a data set that would be trained on, or that the limit is none."""
+    """Return what `misfit_among` says of the images of a data set that would be trained on."""
     labels = as_trained(data, config, root).train.labels
+    return misfit_among(config, labels, split_training_images(config, labels).train)
+
+
+def misfit_among(config: TrainConfig, labels: np.ndarray, rows: np.ndarray) -> str:
+    """Return what `misfit` says of some images of these classes (n), those to train on, or that the limit is none."""
     usable, limit = int(np.isin(labels, config.train_classes).sum()), config.max_train_images or 0
     if limit > usable:  # the same training as another run
         said = f"There are {usable:,} images to train on; got max_train_images = {limit}: use {usable} or fewer."
         return config.dataset_spec.said(said)
-    return misfit(config, labels[split_training_images(config, labels).train])
+    return misfit(config, labels[rows])
 
 
 def misfit(config: TrainConfig, labels: np.ndarray) -> str:
