@@ -124,7 +124,7 @@ class ProjectionConfig(Config):
     def note(self, dimension: int) -> str:
         """Return what a map of embeddings of so many dimensions must say of itself; mostly nothing."""
         if self.prefix is not None:
-            return f"Drawn from the first {self.prefix:,} of {dimension:,} dimensions."
+            return f"Drawn from the first {self.prefix:,} of {dimension:,} dimensions; scores and neighbors are of all."
         if self.params.get("supervised"):
             return TAUGHT
         return TURNED if self.declared.linear and dimension <= self.dims else ""

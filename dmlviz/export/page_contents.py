@@ -192,7 +192,7 @@ def picture_of(run: Run, config: ProjectionConfig | None) -> dict[str, Any]:
         return own_picture(run.config, run.default_view)
     spec, dim = config.declared, run.config.embedding_dim
     notes = space_note(run.config, spec.name, False), config.note(dim)
-    return _picture(spec, " ".join(filter(None, notes)))
+    return _picture(spec, " ".join(filter(None, notes))) | ({"whole": dim} if config.prefix is not None else {})
 
 
 def own_picture(config: TrainConfig, method: str) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def test_the_first_dimensions_are_drawn_and_queries_placed_as_if_the_embedding_w
     np.testing.assert_allclose(answer["places"][record.id], record.coordinates[:2], atol=1e-3)
     assert (
         page_contents(RunExport(finished, record))["picture"]["note"]
-        == f"Drawn from the first 4 of {whole} dimensions."
+        == f"Drawn from the first 4 of {whole} dimensions; scores and neighbors are of all."
     )
     with pytest.raises(UserError, match=f"here {whole}; got {whole + 1}: choose fewer"):
         draw(jobs, finished, ProjectionConfig(method="tsne", prefix=whole + 1))

@@ -34,7 +34,7 @@ PICTURES = (
 )
 VECTORS = (
     f"**Embeddings**: up to {MAX_VECTORS:,} vectors as npy, npz, csv, json or parquet, with a column named label or "
-    "a second file of labels, or without labels. They are shown without training."
+    "a second file of labels, or without labels. They are shown; only two columns with labels can be trained on."
 )
 TABLES = (
     "**Tables**: csv, json or parquet, a row for each image (a column of bytes) or vector. All other columns are kept: "

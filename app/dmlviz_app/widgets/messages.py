@@ -47,10 +47,7 @@ class Messages:
         self._said: dict[str, _Message] = {}
 
     def say(self, place: str, sentence: object, cause: Callable[[], object] | None = None, entry: Any = None) -> None:
-        """Say something at a place, in place of what was said there before; of a `BusyError` only while it lasts.
-
-        An `entry` that is refused stays in its field as long as that is said: see `refused`.
-        """
+        """Say something at a place, in place of what was said; of a `BusyError` while it lasts; see `refused`."""
         lasts = sentence.lasts if isinstance(sentence, BusyError) else None
         self._said[place] = _Message(str(sentence), cause or (lambda: self._cause(place)), lasts, entry)
 

@@ -133,6 +133,8 @@ def _picture(run_view: RunView) -> PictureInfo:
             picture["note"] = note
     if note := space_note(run.config, method, projection is None):
         picture["note"] = f"{note} {picture.get('note', '')}".strip()
+    if projection is not None and projection.config.prefix is not None:
+        picture["whole"] = run.config.embedding_dim
     if projection is not None and projection.config.axes:
         picture["axes"] = [*projection.config.axes]
     if projection is None and PROJECTIONS[method].identity:

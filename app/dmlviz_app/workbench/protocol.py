@@ -22,6 +22,7 @@ class PictureInfo(TypedDict):
     caution: NotRequired[str]
     axes: NotRequired[list[int]]
     space: NotRequired[Space]
+    whole: NotRequired[int]  # all dimensions, where it is drawn from the first ones alone
 
 
 class SelectionBits(TypedDict):

@@ -94,13 +94,11 @@ def _config(trial: Trial, data: Dataset, train_classes: list[int]) -> TrainConfi
     settings = trial.settings
     contestant = BY_KEY[settings["contestant"]]
     params, changes = dict(settings["tuned"]), dict(settings["changes"])
-    batch_classes = min(BATCH[0], len(train_classes))
+    batch_classes, usable = min(BATCH[0], len(train_classes)), np.isin(data.train.labels, train_classes).sum()
     fields: Fields = {
         "dataset": trial.dataset,
         "held_out_classes": sorted(set(range(len(data.classes))) - set(train_classes)),
-        "max_train_images": min(
-            _per_class(data) * len(train_classes), int(np.isin(data.train.labels, train_classes).sum())
-        ),
+        "max_train_images": min(_per_class(data) * len(train_classes), int(usable)),
         "validation_fraction": 0,  # whole classes are held out instead
         "net": "small",
         "embedding_dim": DIMENSIONS,

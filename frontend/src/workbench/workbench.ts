@@ -181,7 +181,7 @@ export class Workbench {
       ...inspectors.flatMap((props, i) => show("inspector", "inspector-part", props, `inspector.${i}`)),
       ...show("batch", "batch-part", data.has_loss && inspectors.length === 1 ? scores : undefined),
       ...(note ? [h("p", "note", note)] : []),
-      ...show("scores", "scores-part", scores && { ...scores, noun: maps[0].noun }),
+      ...show("scores", "scores-part", scores && { ...scores, noun: maps[0].noun, whole: maps[0].picture?.whole }),
       ...show("loss_curve", "curve-part", data.has_loss && scores ? { ...scores, noun: maps[0].noun } : undefined),
       ...show("detail", "detail-part", scores && detailOf(scores, maps[0])),
     ];

@@ -39,6 +39,8 @@ test("before the first snapshot there is no score", () => {
 test("the first score is said in words, and never as all where one image fails", () => {
   const words = (value) => scoreInWords(run(started, snapshot(0, value)), null);
   assert.equal(words(0.936), "94 of 100 images have a nearest neighbor of their own class");
+  const cut = { ...run(started, snapshot(0, 0.936)), whole: 64 };
+  assert.match(scoreInWords(cut, null), /own class, by all 64 dimensions$/);
   assert.match(words(0.9996), /^99.9 of 100/);
   assert.match(words(1), /^100 of 100/);
   const few = { event: "finished", step: 1, test_images: 60, metrics: { precision_at_1: 59 / 60, queries: 60 } };

@@ -16,6 +16,7 @@ const GAP = { key: "map_at_r", label: "MAP@R" }; // the score whose gap between 
 export interface ScoreState {
   /** What one of the points is that are no test images, as in "row". */
   noun?: string;
+  whole?: number; // all dimensions, of which the scores are, where the map beside them is drawn from fewer
   steps: number | null;
   /** Number of test images on the map. */
   tracked: number | null;
@@ -207,18 +208,19 @@ export function scoreInWords(readings: ScoreState, step: number | null, brief = 
   const queries = (end ? metrics?.queries : readings.scored) ?? 100;
   const unused = readings.steps === 0 ? (readings.tests ?? 0) - queries : metrics?.queries_left_out; // rows, images
   const without = (end && metrics?.queries && unused) || 0;
+  const by = readings.whole ? `, by all ${grouped(readings.whole)} dimensions` : "";
   const of = queries > 0 && queries < 100 ? queries : 100; // where there are fewer, these are counted
   const share = of * value;
   const right = of === 100 && Math.round(share) === 100 && value < 1 ? Math.floor(10 * share) / 10 : Math.round(share);
   if (brief) {
     const at = readings.steps === 0 ? "" : `Step ${grouped(stepAt(readings, step) ?? 0)}: `; // without a training there is none
     const images = isFinal(readings, step) ? testItems(readings) : scoredImages(readings);
-    return `${at}${right} of ${of} ${images} have a right neighbor${without ? `; ${grouped(without)} left out` : ""}`;
+    return `${at}${right} of ${of} ${images} have a right neighbor${by}${without ? `; ${grouped(without)} left out` : ""}`;
   }
   const but = without
     ? `; ${grouped(without)} without a label, or alone with it, ${without === 1 ? "is" : "are"} left out`
     : "";
-  return `${right} of ${of} ${items(readings)} have a nearest neighbor of their own class${but}`;
+  return `${right} of ${of} ${items(readings)} have a nearest neighbor of their own class${by}${but}`;
 }
 
 /** Why some test images are selected: what they fail, among which test images, after which step. */

@@ -8,7 +8,7 @@ import { useAnswer } from "../../lib/hooks.ts";
 import { dataOf, panel, Term } from "../../lib/panel.tsx";
 import { failingItems, fetchPerImage, isNear, isTestable } from "../../lib/perImage.ts";
 import { fetchJson, ROUTES } from "../../lib/server.ts";
-import type { Nouns, Source } from "../../protocol.ts";
+import type { Nouns, PictureInfo, Source } from "../../protocol.ts";
 import { Details } from "../details.tsx";
 import { useBus, useFrame, useRun } from "../hooks.ts";
 import { pageStore, type ViewStore } from "../store.ts";
@@ -103,13 +103,15 @@ const HEADLINE = ["precision_at_1", "map_at_r"]; // shown in the full screen of 
 const ONE_ROW = 7; // tiles; where there are more and little room, two rows of equal length are drawn
 const SETTLED_MS = 160; // on one frame until the images that fail there are looked up
 
-export default panel<Source & Nouns, { store?: ViewStore }>(style, ({ host: { store = pageStore }, ...source }) => {
-  const { run, begun, noun } = source;
+type Scored = Source & Nouns & Pick<PictureInfo, "whole">;
+
+export default panel<Scored, { store?: ViewStore }>(style, ({ host: { store = pageStore }, ...source }) => {
+  const { run, begun, noun, whole } = source;
   const readings = useRun(source, emptyScores, reduceScores);
   // Before anything is learned there are the pixels themselves: measured once a data set, and on the same images.
   const baseline = readings.series.length ? `${ROUTES}/runs/${run}/baseline.json?v=${begun}` : null;
   const { found: pixels = null } = useAnswer(baseline, (url) => fetchJson<Record<string, number>>(url, "The pixels"));
-  Object.assign(readings, { noun, pixels });
+  Object.assign(readings, { noun, pixels, whole });
   const { step, playing } = useFrame(run);
   const [note, setNote] = useState(""); // what came of a click, until the next
   const [active, setActive] = useState<string | null>(null); // the score whose failures are selected
