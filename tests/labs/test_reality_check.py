@@ -349,7 +349,7 @@ def test_the_page_has_every_loss_and_the_figures_are_valid(script, tmp_path):
     assert "in place 22 of 22 with 30.8%" in page
     assert "(random)" in page
     # Of Margin, fifth: the mean of seeds 1 to 3 after a further search.
-    assert "Contrastive, Margin, SNR, MS and Ranked list were searched more than once" in page
+    assert "Contrastive, Margin, SNR, MS, Proxy-Anchor and Ranked list were searched more than once" in page
     assert "| Margin | 38.8 ± 3.2 | 39.0 ± 1.2 |" in page
     for figure in ("reality_check_level.svg", "reality_check_papers.svg"):
         assert figure in page
